@@ -1,0 +1,99 @@
+/*
+ * A room: one mechanism of the kernel, one file, one exported `const struct room`.
+ *
+ * Rooms never include each other. plan() is pure; prepare() runs in the runtime and opens or
+ * compiles; apply() is the mechanism itself, called by the row of the stage table that lists the
+ * room, in the process that the row names; undo() is idempotent and runs in the runtime. Unused
+ * members are NULL.
+ */
+#ifndef SBX_LINUX_ROOM_H
+#define SBX_LINUX_ROOM_H
+
+#include "backends/linux/plan.h"
+#include "spec/json_write.h"
+
+/* Where a room may act; a row of the stage table passes its own, so that one room can serve two. */
+enum stage {
+	STAGE_PREFLIGHT,       /* runtime */
+	STAGE_PREPARE,	       /* runtime */
+	STAGE_SPAWN,	       /* runtime */
+	STAGE_ID_MAPS,	       /* runtime */
+	STAGE_CGROUP,	       /* runtime: joined, limits, device filter */
+	STAGE_NAMESPACES,      /* child */
+	STAGE_NETWORK,	       /* child: lo */
+	STAGE_MOUNTS,	       /* child */
+	STAGE_HOOKS_RUNTIME,   /* runtime: prestart, createRuntime */
+	STAGE_HOOKS_CONTAINER, /* child: createContainer */
+	STAGE_OWN_NETWORK,     /* child */
+	STAGE_PIVOT,	       /* child: view, pivot, mask, read-only */
+	STAGE_TTY,	       /* child: terminal, hostname, sysctl */
+	STAGE_LIMITS,	       /* child: rlimits, oom, scheduler, keyring */
+	STAGE_PRIVILEGES,      /* child: bounding set, uid, gid, capabilities */
+	STAGE_DESCRIPTORS,     /* child: close_range */
+	STAGE_CREATED,	       /* child: waits for start */
+	STAGE_BOUNDARY,	       /* child: checked again at start */
+	STAGE_HOOKS_START,     /* child: startContainer */
+	STAGE_LANDLOCK,	       /* child */
+	STAGE_SECCOMP,	       /* child */
+	STAGE_EXEC,	       /* child */
+	STAGE_COUNT
+};
+
+/* What a set-up in progress holds. Runtime and child each have their own copy after the clone. */
+struct run {
+	const struct plan *plan;
+	int proc_fd;   /* private procfs of the current process's pid namespace (procfs.h) */
+	int bundle_fd; /* O_PATH directory */
+	int rootfs_fd; /* O_PATH: in the runtime the rootfs directory, in the child the container's
+			  root mount */
+	int sync_fd;   /* to the other side */
+	int start_fd;  /* child: listening socket that start connects to */
+	int tty_master_fd; /* child, after STAGE_TTY: sent to the runtime */
+	int console_fd;	   /* child: the terminal's slave */
+	int executable_fd; /* -1: resolved by path at exec */
+	int landlock_fd;   /* ruleset */
+	int *mount_fds;	   /* prepared sources, one per plan mount, -EBADF where none */
+	pid_t pid;	   /* runtime: the child's pid */
+	int pidfd;
+	bool is_exec;	     /* rows of exec, not of create */
+	void *room_data[24]; /* prepared data per room, index = position in the room table */
+};
+
+struct room {
+	const char *name;
+	int (*plan)(struct plan *plan, struct report *report, struct sbx_error *err);
+	int (*prepare)(struct run *run, struct sbx_error *err);
+	int (*apply)(struct run *run, enum stage stage, struct sbx_error *err);
+	void (*undo)(struct run *run);
+	void (*dump)(const struct plan *plan, struct json_writer *w);
+};
+
+/* Every room, in the order in which plan() runs (rooms.c). */
+extern const struct room *const linux_rooms[];
+extern const size_t linux_rooms_n;
+
+extern const struct room
+	room_namespaces; /* new and by path; lo; the late network namespace; boundary check */
+extern const struct room room_userns;  /* id maps */
+extern const struct room room_rootfs;  /* root mount, propagation, pivot_root, read-only root */
+extern const struct room room_mounts;  /* config.json mounts */
+extern const struct room room_devices; /* device nodes and links of /dev */
+extern const struct room room_mask;    /* maskedPaths, readonlyPaths */
+extern const struct room room_view;    /* what a profile lets be seen and written */
+extern const struct room room_tty;     /* terminal */
+extern const struct room room_uts;     /* hostname, domainname */
+extern const struct room room_sysctl;
+extern const struct room room_rlimits;
+extern const struct room room_oom;
+extern const struct room
+	room_sched; /* scheduler, ioPriority, affinity: refused by name until built */
+extern const struct room room_keyring;
+extern const struct room room_lsm;  /* AppArmor, SELinux */
+extern const struct room room_caps; /* no_new_privs, bounding set, uid, gid, capabilities */
+extern const struct room room_landlock;
+extern const struct room room_seccomp;
+extern const struct room room_cgroup; /* thin: calls cgroup/ */
+extern const struct room
+	room_unbuilt; /* fields of the specification that no room enforces yet: refused by name */
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * Descriptors: whole reads and writes with bounds, close-on-exec sweeps, sealed memory files,
+ * open by mode and check. Every descriptor made here is CLOEXEC from birth.
+ */
+#ifndef SBX_BASE_FD_H
+#define SBX_BASE_FD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "runtime/base/buf.h"
+#include "runtime/base/error.h"
+
+/* Append everything up to end of file to out; -EFBIG when it is more than max bytes. EINTR-safe. */
+int fd_read_all(int fd, size_t max, struct buf *out);
+
+/* Write len bytes; retries on EINTR and short writes. 0 or -errno. */
+int fd_write_all(int fd, const void *data, size_t len);
+
+/* Open NAME below dirfd (AT_FDCWD allowed), read at most max bytes, close. O_NOFOLLOW on the last
+ * component, regular files only (-EINVAL else), never blocks on a FIFO. 0 or -errno. */
+int fd_read_file_at(int dirfd, const char *name, size_t max, struct buf *out);
+
+/* Write a short value to an existing file (cgroup, sysctl, maps) in one write(2). 0 or -errno. */
+int fd_write_value_at(int dirfd, const char *name, const char *value);
+
+/* Replace NAME in dirfd by data atomically: temporary file, write, rename. mode as open(2);
+ * no fsync: the state store lives on tmpfs. 0 or -errno. */
+int fd_replace_file_at(int dirfd, const char *name, const void *data, size_t len, mode_t mode);
+
+/* Mark every descriptor >= first CLOEXEC (close_range(2), or a walk of /proc/self/fd by an already
+ * open procfs). 0 or -errno. */
+int fd_cloexec_from(int first);
+
+/* Close every descriptor >= first but those in keep (sorted ascending, n entries). 0 or -errno. */
+int fd_close_from(int first, const int *keep, size_t n);
+
+/* Open /dev/null on each of 0, 1, 2 that is closed, so that no later open lands there. */
+int fd_fill_stdio(void);
+
+/* Remove the directory NAME below dirfd with everything in it, iteratively and by descriptor,
+ * never following a link and never crossing a mount point. -ENOENT when absent. */
+int fd_remove_tree_at(int dirfd, const char *name);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * Processes: identity that survives pid reuse, waiting, signals by number and name.
+ */
+#ifndef SBX_BASE_PROC_H
+#define SBX_BASE_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Start time of pid in clock ticks since boot (/proc/PID/stat field 22: proc(5)). 0 or -errno. */
+int proc_start_time(pid_t pid, uint64_t *ret_ticks);
+
+/* One letter of /proc/PID/stat field 3 ('R', 'S', 'Z', ...); 0 or -errno. */
+int proc_state(pid_t pid, char *ret_state);
+
+/* True while the process (pid, start) exists and is no zombie. */
+bool proc_is_alive(pid_t pid, uint64_t start_ticks);
+
+/* pidfd_open(2) of the process (pid, start), checked after the open; -ESRCH when it is another. */
+int proc_open_pidfd(pid_t pid, uint64_t start_ticks);
+
+/* pidfd_send_signal(2); kill(2) of pid where the call is missing. 0 or -errno. */
+int proc_send_signal(int pidfd, pid_t pid, int sig);
+
+/* Wait for our child; exit status as a shell gives it: code, or 128 + signal. -errno on failure. */
+int proc_wait(pid_t pid, int *ret_status);
+
+/* "9", "KILL", "SIGKILL", any case, RTMIN, RTMIN+n, RTMAX-n: number 1.._NSIG-1, or -EINVAL. */
+int proc_parse_signal(const char *text);
+
+/* Reset every signal to its default action and the mask to empty. */
+void proc_reset_signals(void);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * The policy: bundle and profile combined into backend-neutral rules.
+ *
+ * A plain bundle has profile NULL and confined false: its rooms do what config.json says and
+ * nothing more. With a profile, everything an OS backend must know stands here: path rules in the
+ * order of decision, the effective environment, limits, the guarantees that are asked for.
+ */
+#ifndef SBX_SPEC_POLICY_H
+#define SBX_SPEC_POLICY_H
+
+#include "spec/oci.h"
+#include "spec/profile.h"
+#include "spec/report.h"
+
+struct path_rule {
+	const char *path;    /* canonical, inside the container */
+	bool read, write;    /* effective: only "allow" opens */
+	const char *feature; /* report name: "workspace", "roots[0]" */
+};
+
+struct policy {
+	const struct oci_spec *spec;
+	const struct profile *profile; /* effective; NULL: plain OCI */
+	bool confined;		       /* profile present and sandboxed */
+	struct path_rule *paths;       /* workspace and roots, sorted by path */
+	size_t paths_n;
+	bool host_read, host_write;
+	bool network_allowed;
+	bool isolated_home;
+	uint64_t scratch_bytes;
+	const char *scratch_path; /* where scratch is mounted: /tmp or /run/sbx */
+	struct strings env;	  /* final environment of the first process */
+	struct strings env_dropped;
+	uint32_t asked; /* GUARANTEE_BIT()s */
+	struct strings sources;
+	char fingerprint[PROFILE_FINGERPRINT_LEN + 1];
+};
+
+/*
+ * Build the policy for a bundle. profile may be NULL. Refuses by name (SBX_E_UNSUPPORTED) what a
+ * profile asks and no room enforces yet, and with SBX_E_COMMAND_DENIED / SBX_E_GRANT_REQUIRED where
+ * the profile does not allow the command; the latter lists the requirements in the message.
+ */
+int policy_build(struct arena *arena, const struct oci_spec *spec, const struct profile *profile,
+		 const struct strings *sources, struct policy **ret, struct sbx_error *err);
+
+/* The environment of a further process (exec) under the same profile. */
+int policy_environment(struct arena *arena, const struct policy *policy, const struct strings *env,
+		       struct strings *ret_env, struct strings *ret_dropped, struct sbx_error *err);
+
+/* The object of `sbx-runtime plan`: what the backend will be asked. */
+void policy_write(struct json_writer *w, const char *key, const struct policy *policy);
+
+#endif

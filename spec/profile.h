@@ -1,0 +1,129 @@
+/*
+ * The access profile: what a container may read, write, reach and start.
+ *
+ * A profile document is strict (unknown members, wrong types, duplicate keys, an unknown version
+ * refuse it with the JSON pointer). A parsed profile is normalised: defaults filled in, roots
+ * sorted by path, sizes in bytes, durations in milliseconds, targets canonical. Profiles are
+ * immutable and live in the arena they were parsed or restricted into.
+ */
+#ifndef SBX_SPEC_PROFILE_H
+#define SBX_SPEC_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/base/arena.h"
+#include "runtime/base/error.h"
+#include "spec/json_write.h"
+#include "spec/oci.h"
+#include "spec/target.h"
+
+enum access { ACCESS_DENY, ACCESS_GATED, ACCESS_ALLOW };
+enum home_kind { HOME_ISOLATED, HOME_REAL };
+enum isolation { ISOLATION_SANDBOXED, ISOLATION_UNCONFINED };
+enum on_detach { DETACH_DEFAULT, DETACH_KILL, DETACH_REMOUNT };
+enum level { LEVEL_NONE, LEVEL_DEGRADED, LEVEL_FULL };
+
+/* Guarantees, lowest bit first: the order is the wire contract of guaranteeBits. */
+enum guarantee {
+	GUARANTEE_PROCESS_BOUNDARY,
+	GUARANTEE_WRITE_BOUNDARY,
+	GUARANTEE_READ_BOUNDARY,
+	GUARANTEE_ENV_SCRUB,
+	GUARANTEE_NETWORK_BOUNDARY,
+	GUARANTEE_ADDRESS_NETWORK,
+	GUARANTEE_RESOURCE_LIMITS,
+	GUARANTEE_TARGET_NETWORK,
+	GUARANTEE_COUNT
+};
+#define GUARANTEE_BIT(g) (1u << (g))
+
+struct profile_root {
+	const char *path;
+	enum access read, write;
+};
+
+struct profile_rule {
+	struct target target;
+	enum access access;
+	uint32_t address_classes; /* ADDRESS_CLASS_* of target.h */
+	bool tls_any;		  /* tls: "any" */
+	bool ech_allow;		  /* ech: "allow" */
+	bool inspect;
+};
+
+struct profile_limits {
+	struct oci_opt_u64 deadline_ms, terminate_grace_ms, output_bytes, pids, memory_bytes,
+		cpus_milli, scratch_bytes;
+};
+
+struct profile {
+	struct profile_root workspace; /* path NULL where a ceiling leaves it out */
+	enum access host_read, host_write;
+	struct profile_root *roots; /* sorted by path */
+	size_t roots_n;
+	struct strings protect; /* sorted; "@git" or a relative path */
+	enum access network;
+	const char *route; /* "direct" or a configured route's name */
+	struct profile_rule *rules;
+	size_t rules_n;
+	bool learn, proxy_env;
+	const struct json_node *forwards, *proxy_ports; /* kept as written, NULL where absent */
+	enum access command;
+	enum home_kind home;
+	enum isolation isolation;
+	bool ack_unconfined;
+	struct strings unix_sockets; /* sorted */
+	struct profile_limits limits;
+	enum on_detach on_detach;
+	uint32_t require; /* GUARANTEE_BIT()s */
+	bool require_unix_sockets;
+	enum level min_level;
+};
+
+/* Whether a document may leave out workspace.root. */
+enum profile_role { PROFILE_ROLE_PROFILE, PROFILE_ROLE_CEILING };
+
+/*
+ * Parse, validate, normalise. workspace (may be NULL) is the dev.sbx.workspace annotation, used
+ * where the document leaves workspace.root out. SBX_E_INVALID_PROFILE with the pointer.
+ */
+int profile_parse(struct arena *arena, const char *data, size_t len, enum profile_role role,
+		  const char *workspace, struct profile **ret, struct sbx_error *err);
+
+/* The same from a member of a larger document (config.json's annotation, the settings' ceiling). */
+int profile_from_json(struct arena *arena, const struct json_node *node, enum profile_role role,
+		      const char *workspace, struct profile **ret, struct sbx_error *err);
+
+/* The narrower of both on every question; never wider than either. A ceiling's missing workspace
+ * root bounds the base's workspace in place. */
+int profile_restrict(struct arena *arena, const struct profile *base, const struct profile *ceiling,
+		     struct profile **ret, struct sbx_error *err);
+
+/* Access version 1. kind: command.execute, filesystem.read, filesystem.write, network.
+ * scope: a path, "tree:PATH", "host", a target, "broad", a command. -EINVAL on anything else. */
+#define PROFILE_ACCESS_VERSION 1
+int profile_access(const struct profile *profile, const char *kind, const char *scope,
+		   enum access *ret, struct sbx_error *err);
+
+/* Lower-case hex SHA-256 of the canonical encoding of every authority input. */
+#define PROFILE_FINGERPRINT_LEN 64
+void profile_fingerprint(const struct profile *profile, char ret[PROFILE_FINGERPRINT_LEN + 1]);
+
+/* One sentence: which member decided KIND SCOPE, into out. */
+int profile_explain(const struct profile *profile, const char *kind, const char *scope,
+		    struct buf *out, struct sbx_error *err);
+
+/* The normalised document. */
+void profile_write(struct json_writer *w, const char *key, const struct profile *profile);
+
+/* The rule for a path: the longest root that holds it (workspace, roots), else the host's values.
+ */
+struct profile_root profile_rule_for(const struct profile *profile, const char *path);
+
+const char *access_name(enum access access);
+const char *guarantee_name(enum guarantee guarantee);
+const char *level_name(enum level level);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * A network target, "tcp:HOST:PORT": the one canonical type, parsed in one place and used by the
+ * profile, by grants and by every door of the proxy.
+ *
+ * HOST is a name (A-labels; U-labels are normalised by UTS 46 where libidn2 is there), "*.name",
+ * an IPv4 literal in four decimal parts, an IPv6 literal in brackets, or a CIDR of either (the IPv6
+ * one in brackets: "[fd00::]/8" is written "[fd00::/8]"). PORT is 1-65535 or "*". Names are
+ * case-folded, one trailing dot is dropped. No user info, zone id, NUL or control byte, no "%", no
+ * other spelling of IPv4.
+ */
+#ifndef SBX_SPEC_TARGET_H
+#define SBX_SPEC_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/base/error.h"
+
+#define TARGET_NAME_MAX 253
+#define TARGET_TEXT_MAX 320
+
+enum target_kind { TARGET_NAME, TARGET_WILDCARD, TARGET_IPV4, TARGET_IPV6 };
+
+struct target {
+	enum target_kind kind;
+	char name[TARGET_NAME_MAX + 1]; /* without "*." */
+	uint8_t address[16];		/* network order; IPv4 in the first four */
+	uint8_t prefix;			/* bits; 32 or 128 for a literal */
+	uint16_t port;			/* 0: any */
+};
+
+#define ADDRESS_CLASS_PRIVATE	 1u
+#define ADDRESS_CLASS_LINK_LOCAL 2u
+#define ADDRESS_CLASS_LOOPBACK	 4u
+#define ADDRESS_CLASS_METADATA	 8u
+#define ADDRESS_CLASS_NEVER	 16u /* multicast, unspecified, special: no rule opens it */
+
+/* Parse; SBX_E_INVALID_PROFILE says what is wrong with the text. */
+int target_parse(const char *text, struct target *ret, struct sbx_error *err);
+
+/* Canonical text, at most TARGET_TEXT_MAX bytes with the NUL. */
+void target_format(const struct target *target, char *out, size_t size);
+
+/* Every host and port of inner is one of outer. */
+bool target_covers(const struct target *outer, const struct target *inner);
+
+bool target_equal(const struct target *a, const struct target *b);
+
+/* Classes of a literal or CIDR (union over the range); 0 for a public one and for names. */
+uint32_t target_address_classes(const struct target *target);
+
+#endif

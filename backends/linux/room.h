@@ -72,6 +72,22 @@ struct room {
 extern const struct room *const linux_rooms[];
 extern const size_t linux_rooms_n;
 
+/* The process that is set up: that of the bundle, or the one of an exec. NULL: none was given. */
+static inline const struct oci_process *room_process(const struct plan *plan)
+{
+	return plan->process.process ? plan->process.process : plan->spec->process;
+}
+
+/* The room's own place in run->room_data: what its prepare() leaves for apply() and undo(). */
+static inline void **room_slot(struct run *run, const struct room *room)
+{
+	size_t i;
+
+	for (i = 0; i < linux_rooms_n && linux_rooms[i] != room; i++)
+		;
+	return &run->room_data[i];
+}
+
 extern const struct room
 	room_namespaces; /* new and by path; lo; the late network namespace; boundary check */
 extern const struct room room_userns;  /* id maps */

@@ -1,5 +1,41 @@
+/*
+ * The score adjustment of the out-of-memory killer (proc_pid_oom_score_adj(5)): written through the
+ * private procfs, left alone where config.json does not name it.
+ *
+ * Lowering it below what the runtime itself started with needs CAP_SYS_RESOURCE in the initial user
+ * namespace; a runtime without it keeps the present value and warns.
+ */
+#include <errno.h>
+#include <stdio.h>
+
 #include "backends/linux/room.h"
+#include "runtime/base/log.h"
+#include "runtime/base/procfs.h"
+
+static int oom_apply(struct run *run, enum stage stage, struct sbx_error *err)
+{
+	const struct oci_process *process = room_process(run->plan);
+	char value[16];
+	int r;
+
+	(void)stage;
+	if (!process || !process->oom_score_adj.set)
+		return 0;
+	snprintf(value, sizeof(value), "%d", (int)process->oom_score_adj.v);
+	r = procfs_write(run->proc_fd, "self/oom_score_adj", value);
+	if (r == 0)
+		return 0;
+	if (r == -EACCES || r == -EPERM) {
+		if (!run->plan->host->privileged || !run->plan->host->initial_userns) {
+			log_warning("keep the present oom score adjustment: %s is not permitted",
+				    value);
+			return 0;
+		}
+	}
+	return sbx_fail(err, SBX_E_SYSTEM, -r, "set the oom score adjustment to %s", value);
+}
 
 const struct room room_oom = {
 	.name = "oom",
+	.apply = oom_apply,
 };

@@ -1,0 +1,5 @@
+load helpers
+
+@test 'the program is there' {
+	[ -x "$SBX_RUNTIME" ]
+}

@@ -1,0 +1,278 @@
+/*
+ * What the end-to-end tests need inside a container or on the other side of a socket, in one static
+ * program: `probe VERB ARGS`. A verb prints its finding on stdout and exits 0; a refused system
+ * call prints the errno's name and exits 1; wrong use exits 2.
+ */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <termios.h>
+#include <unistd.h>
+
+static int failed(const char *what)
+{
+	printf("%s: %s\n", what, strerrorname_np(errno));
+	return 1;
+}
+
+static int usage(void)
+{
+	fputs("probe: wrong use, see probe.c\n", stderr);
+	return 2;
+}
+
+static int verb_true(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	return 0;
+}
+
+/* exit N */
+static int verb_exit(int argc, char **argv)
+{
+	return argc == 1 ? atoi(argv[0]) : usage();
+}
+
+/* The open descriptors, one a line, "N -> target"; the one that reads the folder is left out. */
+static int verb_fds(int argc, char **argv)
+{
+	const char *folder = argc > 0 ? argv[0] : "/proc/self/fd";
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	char target[4096];
+
+	if (!dir)
+		return failed("opendir");
+	while ((entry = readdir(dir))) {
+		ssize_t n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+
+		if (n < 0 || (argc == 0 && atoi(entry->d_name) == dirfd(dir)))
+			continue;
+		target[n] = '\0';
+		printf("%s -> %s\n", entry->d_name, target);
+	}
+	closedir(dir);
+	return 0;
+}
+
+/* connect IPV4 PORT */
+static int verb_connect(int argc, char **argv)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET};
+	int fd;
+
+	if (argc != 2 || inet_pton(AF_INET, argv[0], &to.sin_addr) != 1)
+		return usage();
+	to.sin_port = htons((unsigned short)atoi(argv[1]));
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return failed("socket");
+	alarm(5);
+	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+		return failed("connect");
+	puts("connected");
+	return 0;
+}
+
+static int unix_socket(const char *path, struct sockaddr_un *address)
+{
+	memset(address, 0, sizeof(*address));
+	address->sun_family = AF_UNIX;
+	if (strlen(path) >= sizeof(address->sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	strcpy(address->sun_path, path);
+	return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+
+/* connect-unix PATH */
+static int verb_connect_unix(int argc, char **argv)
+{
+	struct sockaddr_un to;
+	int fd;
+
+	if (argc != 1)
+		return usage();
+	fd = unix_socket(argv[0], &to);
+	if (fd < 0)
+		return failed("socket");
+	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+		return failed("connect");
+	puts("connected");
+	return 0;
+}
+
+/* listen ADDRESS PORT: prints "listening", takes connections until it is killed. */
+static int verb_listen(int argc, char **argv)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET};
+	int fd, one = 1;
+
+	if (argc != 2 || inet_pton(AF_INET, argv[0], &at.sin_addr) != 1)
+		return usage();
+	at.sin_port = htons((unsigned short)atoi(argv[1]));
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return failed("socket");
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, 16) < 0)
+		return failed("bind");
+	puts("listening");
+	fflush(stdout);
+	for (;;) {
+		int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+
+		if (peer >= 0)
+			close(peer);
+	}
+}
+
+/* Take one descriptor and its payload from a connection; the descriptor or -1. */
+static int receive_fd(int connection, char *payload, size_t size)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = {.iov_base = payload, .iov_len = size - 1};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	ssize_t n = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *header = n >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	int fd;
+
+	if (n < 0)
+		return -1;
+	payload[n] = '\0';
+	if (!header || header->cmsg_type != SCM_RIGHTS) {
+		errno = ENOMSG;
+		return -1;
+	}
+	memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+	return fd;
+}
+
+static int copy(int from, int to)
+{
+	char bytes[4096];
+	ssize_t n = read(from, bytes, sizeof(bytes));
+
+	return n > 0 && write(to, bytes, (size_t)n) == n ? 0 : -1;
+}
+
+/*
+ * receive-console SOCKET: stands in for a client's console socket. Makes the socket, prints
+ * "ready", takes one terminal, prints "console PAYLOAD ROWS COLUMNS", then copies between it and
+ * stdio.
+ */
+static int verb_receive_console(int argc, char **argv)
+{
+	struct sockaddr_un at;
+	struct winsize size = {0};
+	char payload[256];
+	int fd, connection, console;
+
+	if (argc != 1)
+		return usage();
+	fd = unix_socket(argv[0], &at);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, 1) < 0)
+		return failed("bind");
+	puts("ready");
+	fflush(stdout);
+	connection = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+	console = connection < 0 ? -1 : receive_fd(connection, payload, sizeof(payload));
+	if (console < 0)
+		return failed("receive");
+	if (!isatty(console) || ioctl(console, TIOCGWINSZ, &size) < 0)
+		return failed("not a terminal");
+	printf("console %s %d %d\n", payload, size.ws_row, size.ws_col);
+	fflush(stdout);
+	for (;;) {
+		struct pollfd watch[2] = {{.fd = console, .events = POLLIN},
+					  {.fd = STDIN_FILENO, .events = POLLIN}};
+
+		if (poll(watch, 2, -1) < 0)
+			return failed("poll");
+		if (watch[0].revents && copy(console, STDOUT_FILENO) < 0)
+			return 0;
+		if (watch[1].revents && copy(STDIN_FILENO, console) < 0)
+			close(STDIN_FILENO);
+	}
+}
+
+/* receive-fd SOCKET: as receive-console for any descriptor; prints what it is. */
+static int verb_receive_fd(int argc, char **argv)
+{
+	struct sockaddr_un at;
+	char payload[256], link[64], target[256];
+	int fd, connection, received;
+	ssize_t n;
+
+	if (argc != 1)
+		return usage();
+	fd = unix_socket(argv[0], &at);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, 1) < 0)
+		return failed("bind");
+	puts("ready");
+	fflush(stdout);
+	connection = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+	received = connection < 0 ? -1 : receive_fd(connection, payload, sizeof(payload));
+	if (received < 0)
+		return failed("receive");
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", received);
+	n = readlink(link, target, sizeof(target) - 1);
+	target[n < 0 ? 0 : n] = '\0';
+	printf("received %s %s\n", payload, target);
+	return 0;
+}
+
+/* push-input TEXT: TIOCSTI into the own terminal. */
+static int verb_push_input(int argc, char **argv)
+{
+	if (argc != 1)
+		return usage();
+	for (const char *c = argv[0]; *c; c++)
+		if (ioctl(STDIN_FILENO, TIOCSTI, c) < 0)
+			return failed("TIOCSTI");
+	puts("pushed");
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} verbs[] = {
+	{"true", verb_true},
+	{"exit", verb_exit},
+	{"fds", verb_fds},
+	{"connect", verb_connect},
+	{"connect-unix", verb_connect_unix},
+	{"listen", verb_listen},
+	{"receive-console", verb_receive_console},
+	{"receive-fd", verb_receive_fd},
+	{"push-input", verb_push_input},
+};
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return usage();
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(argv[1], verbs[i].name) == 0)
+			return verbs[i].run(argc - 2, argv + 2);
+	return usage();
+}

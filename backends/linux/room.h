@@ -39,6 +39,8 @@ enum stage {
 	STAGE_COUNT
 };
 
+struct cgroup;
+
 /* What a set-up in progress holds. Runtime and child each have their own copy after the clone. */
 struct run {
 	const struct plan *plan;
@@ -48,12 +50,13 @@ struct run {
 			  root mount */
 	int sync_fd;   /* to the other side */
 	int start_fd;  /* child: listening socket that start connects to */
-	int tty_master_fd; /* child, after STAGE_TTY: sent to the runtime */
-	int console_fd;	   /* child: the terminal's slave */
-	int executable_fd; /* -1: resolved by path at exec */
-	int landlock_fd;   /* ruleset */
-	int *mount_fds;	   /* prepared sources, one per plan mount, -EBADF where none */
-	pid_t pid;	   /* runtime: the child's pid */
+	int tty_master_fd;	     /* child, after STAGE_TTY: sent to the runtime */
+	int console_fd;		     /* child: the terminal's slave */
+	int executable_fd;	     /* -1: resolved by path at exec */
+	int landlock_fd;	     /* ruleset */
+	int *mount_fds;		     /* prepared sources, one per plan mount, -EBADF where none */
+	const struct cgroup *cgroup; /* the container's group (cgroup/cgroup.h), NULL: none */
+	pid_t pid;		     /* runtime: the child's pid */
 	int pidfd;
 	bool is_exec;	     /* rows of exec, not of create */
 	void *room_data[24]; /* prepared data per room, index = position in the room table */

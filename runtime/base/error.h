@@ -34,7 +34,9 @@ struct sbx_error {
 /*
  * Record a failure. Returns -errnum where errnum is not 0, else -EINVAL, so that callers write
  * `return sbx_fail(err, SBX_E_SYSTEM, errno, "open \"%s\"", path);`. With errnum the text
- * ": strerror" is appended in lower case as the field's clients match it ("permission denied").
+ * ": strerror" is appended in lower case as the field's clients match it ("permission denied") and
+ * survives the cut of a long message. A former record is replaced, stage included: the stage is
+ * set on the way up. A negative errnum is taken as its absolute value.
  */
 int sbx_fail(struct sbx_error *err, enum sbx_code code, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -18,8 +18,8 @@
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
-/* Send the log to fd (not owned, -1: nowhere). stderr_too repeats errors on stderr as plain text.
- */
+/* Send the log to fd (not owned, -1: nowhere), in one write(2) a line. What an error prints on
+ * stderr is the command layer's own. */
 void log_set_sink(int fd, enum log_format format, enum log_level level);
 
 /* True when a line of this level would be written: guards the cost of making it. */

@@ -1,0 +1,200 @@
+/*
+ * Theory of operation: a pid alone says nothing once its process has died, so a process is named
+ * by pid and start time; both stand in one read of /proc/PID/stat. The command name in that line
+ * may hold anything, so fields are counted from the last ')'.
+ */
+#include "runtime/base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/kernel.h"
+#include "runtime/base/num.h"
+
+#define STAT_STATE_FIELD 3
+#define STAT_START_FIELD 22
+
+static bool pid_exists(pid_t pid)
+{
+	return kill(pid, 0) == 0 || errno == EPERM;
+}
+
+/* Field n (as proc(5) counts) behind the command name; NULL where the line is too short. */
+static char *stat_field(char *line, int n)
+{
+	char *p = strrchr(line, ')');
+
+	for (int field = 2; p && field < n; field++)
+		p = strchr(p + 1, ' ');
+	return p ? p + 1 : NULL;
+}
+
+static int read_stat(pid_t pid, char *ret_state, uint64_t *ret_ticks)
+{
+	cleanup_fd int fd = -EBADF;
+	char path[32], line[1024], *state, *start, *end;
+	uint64_t ticks;
+	ssize_t n;
+
+	if (pid <= 0)
+		return -ESRCH;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		/* Hidden or no /proc at all: only a missing process is -ESRCH. */
+		if (errno != ENOENT)
+			return -errno;
+		return pid_exists(pid) ? -ENOENT : -ESRCH;
+	}
+	n = read(fd, line, sizeof(line) - 1);
+	if (n < 0)
+		return -errno;
+	line[n] = '\0';
+	start = stat_field(line, STAT_START_FIELD);
+	state = stat_field(line, STAT_STATE_FIELD);
+	if (!state || !start)
+		return -EPROTO;
+	end = start + strspn(start, "0123456789");
+	*end = '\0';
+	if (num_parse_u64(start, 0, UINT64_MAX, &ticks) < 0)
+		return -EPROTO;
+	*ret_state = *state;
+	*ret_ticks = ticks;
+	return 0;
+}
+
+int proc_start_time(pid_t pid, uint64_t *ret_ticks)
+{
+	char state;
+
+	return read_stat(pid, &state, ret_ticks);
+}
+
+int proc_state(pid_t pid, char *ret_state)
+{
+	uint64_t ticks;
+
+	return read_stat(pid, ret_state, &ticks);
+}
+
+bool proc_is_alive(pid_t pid, uint64_t start_ticks)
+{
+	uint64_t ticks = 0;
+	char state = 0;
+	int rc = read_stat(pid, &state, &ticks);
+
+	if (rc == -ESRCH)
+		return false;
+	if (rc < 0)
+		return pid_exists(pid); /* cannot be told apart: rather busy than deleted */
+	return ticks == start_ticks && state != 'Z' && state != 'X' && state != 'x';
+}
+
+int proc_open_pidfd(pid_t pid, uint64_t start_ticks)
+{
+	cleanup_fd int pidfd = -EBADF;
+	uint64_t ticks;
+	int rc;
+
+	if (pid <= 0)
+		return -ESRCH;
+	pidfd = sys_pidfd_open(pid, 0);
+	if (pidfd < 0)
+		return pidfd;
+	/* The descriptor pins the process, so what is read now is about it or about nobody. */
+	rc = proc_start_time(pid, &ticks);
+	if (rc < 0)
+		return rc;
+	if (ticks != start_ticks)
+		return -ESRCH;
+	return take_fd(&pidfd);
+}
+
+int proc_send_signal(int pidfd, pid_t pid, int sig)
+{
+	if (pidfd >= 0) {
+		int rc = sys_pidfd_send_signal(pidfd, sig);
+
+		if (rc != -ENOSYS)
+			return rc;
+	}
+	if (pid <= 0)
+		return -ESRCH; /* kill(2) would take 0 and negatives for groups */
+	return kill(pid, sig) < 0 ? -errno : 0;
+}
+
+int proc_wait(pid_t pid, int *ret_status)
+{
+	int status;
+	pid_t got;
+
+	do {
+		got = waitpid(pid, &status, 0);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	*ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return 0;
+}
+
+/* "RTMIN", "RTMIN+n", "RTMAX", "RTMAX-n". */
+static int parse_realtime(const char *name)
+{
+	bool from_min = strncasecmp(name, "RTMIN", 5) == 0;
+	uint64_t n = 0, span = (uint64_t)(SIGRTMAX - SIGRTMIN);
+
+	if (!from_min && strncasecmp(name, "RTMAX", 5) != 0)
+		return -EINVAL;
+	name += 5;
+	if (*name != '\0') {
+		if (*name != (from_min ? '+' : '-') || num_parse_u64(name + 1, 0, span, &n) < 0)
+			return -EINVAL;
+	}
+	return from_min ? SIGRTMIN + (int)n : SIGRTMAX - (int)n;
+}
+
+int proc_parse_signal(const char *text)
+{
+	static const struct {
+		const char *name;
+		int sig;
+	} aliases[] = {
+		{"IOT", SIGABRT},  {"CLD", SIGCHLD},   {"IO", SIGIO},
+		{"POLL", SIGPOLL}, {"UNUSED", SIGSYS},
+	};
+	uint64_t number;
+
+	if (*text >= '0' && *text <= '9')
+		return num_parse_u64(text, 1, _NSIG - 1, &number) < 0 ? -EINVAL : (int)number;
+	if (strncasecmp(text, "SIG", 3) == 0)
+		text += 3;
+	for (int sig = 1; sig < 32; sig++) {
+		const char *name = sigabbrev_np(sig);
+
+		if (name && strcasecmp(name, text) == 0)
+			return sig;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++) {
+		if (strcasecmp(aliases[i].name, text) == 0)
+			return aliases[i].sig;
+	}
+	return parse_realtime(text);
+}
+
+void proc_reset_signals(void)
+{
+	struct sigaction action = {.sa_handler = SIG_DFL};
+	sigset_t empty;
+
+	for (int sig = 1; sig < _NSIG; sig++)
+		sigaction(sig, &action, NULL); /* KILL, STOP and the C library's own refuse */
+	sigemptyset(&empty);
+	sigprocmask(SIG_SETMASK, &empty, NULL);
+}

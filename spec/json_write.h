@@ -1,6 +1,8 @@
 /*
- * JSON output into a buffer: compact or indented, "/" unescaped, control bytes as \u00XX, bytes
- * that are no UTF-8 as \ufffd, so that what we print is always valid (RFC 8259).
+ * JSON output into a buffer: compact or indented, "/" unescaped, control bytes (and DEL, for
+ * terminals) as \n, \r, \t or \u00XX, bytes that are no UTF-8 as \ufffd, so that what we print is
+ * always valid (RFC 8259). Failure is the buffer's (buf_failed()); more than JSON_WRITER_DEPTH_MAX
+ * open levels fail it too. A NULL string is written as null.
  */
 #ifndef SBX_SPEC_JSON_WRITE_H
 #define SBX_SPEC_JSON_WRITE_H
@@ -35,8 +37,12 @@ void json_write_null(struct json_writer *w, const char *key);
 void json_write_number_text(struct json_writer *w, const char *key, const char *digits);
 void json_write_strings(struct json_writer *w, const char *key, char *const *values, size_t count);
 
-/* A parsed tree again (numbers as written); members whose key is in omit (may be NULL) are left out
- * at the top level of the object only. */
+/* A parsed tree again, numbers as written. */
 void json_write_node(struct json_writer *w, const char *key, const struct json_node *node);
+
+/* The same without those members of the object itself (not of deeper ones) whose key is in omit, a
+ * NULL-terminated list. */
+void json_write_node_without(struct json_writer *w, const char *key, const struct json_node *node,
+			     const char *const *omit);
 
 #endif

@@ -1,4 +1,227 @@
-int main(void)
+/*
+ * The command layer's door: global options, the verb, its options, the one error at the end.
+ *
+ * Nothing below this layer prints or exits. A verb returns its exit status, or a negative errno
+ * with the error filled in; then the error goes to the log and to stderr, and the verb's own
+ * failure status is returned.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "config.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/fd.h"
+#include "runtime/cmd.h"
+#include "runtime/options.h"
+#include "runtime/self_image.h"
+#include "runtime/version.h"
+
+static const struct option_row global_rows[] = {
+	{"root", 0, OPTION_VALUE, "DIR",
+	 "state store (default /run/sbx-runtime, or below XDG_RUNTIME_DIR)"},
+	{"log", 0, OPTION_VALUE, "FILE", "write the log there"},
+	{"log-format", 0, OPTION_VALUE, "text|json", "form of the log"},
+	{"log-level", 0, OPTION_VALUE, "LEVEL", "error, warning, info or debug"},
+	{"debug", 0, OPTION_FLAG, NULL, "the same as --log-level debug"},
+	{"systemd-cgroup", 0, OPTION_FLAG, NULL, "the same as --cgroup-manager systemd"},
+	{"cgroup-manager", 0, OPTION_VALUE, "NAME", "cgroupfs, systemd or disabled"},
+	{"rootless", 0, OPTION_VALUE, "BOOL",
+	 "true, false or auto; kept for other runtimes' callers"},
+	{"profile", 0, OPTION_VALUE, "FILE|NAME", "access profile for create and run"},
+	{"config", 0, OPTION_VALUE, "FILE", "the administrator's settings"},
+	{"version", 'v', OPTION_FLAG, NULL, "print the version"},
+	{"help", 'h', OPTION_FLAG, NULL, "print this help"},
+};
+
+static int print(struct buf *text)
 {
+	int rc = buf_failed(text) ? -ENOMEM : fd_write_all(STDOUT_FILENO, text->data, text->len);
+
+	return rc < 0 ? 1 : 0;
+}
+
+static int print_help(void)
+{
+	cleanup_buf struct buf out = BUF_INIT;
+
+	buf_printf(&out, "usage: %s [OPTION...] VERB [ARGUMENT...]\n\nverbs:\n", PACKAGE_NAME);
+	for (size_t i = 0; i < cmds_n; i++)
+		buf_printf(&out, "  %-12s %s\n", cmds[i]->name, cmds[i]->help);
+	buf_puts(&out, "\noptions:\n");
+	options_describe(global_rows, ARRAY_SIZE(global_rows), &out);
+	return print(&out);
+}
+
+static int print_verb_help(const struct cmd *cmd)
+{
+	cleanup_buf struct buf out = BUF_INIT;
+
+	buf_printf(&out, "usage: %s %s [OPTION...] %s\n\n%s\n\n", PACKAGE_NAME, cmd->name,
+		   cmd->operands, cmd->help);
+	options_describe(cmd->rows, cmd->rows_n, &out);
+	return print(&out);
+}
+
+static int print_version(void)
+{
+	cleanup_buf struct buf out = BUF_INIT;
+
+	version_describe(&out);
+	return print(&out);
+}
+
+/* The position of text in a NULL-terminated list of words, or -1. */
+static int word_index(const char *const *words, const char *text)
+{
+	for (int i = 0; words[i]; i++)
+		if (strcmp(words[i], text) == 0)
+			return i;
+	return -1;
+}
+
+static int decode_global(const struct option_values *values, struct global_options *global,
+			 struct sbx_error *err)
+{
+	static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
+	static const char *const formats[] = {"text", "json", NULL};
+	static const char *const managers[] = {"cgroupfs", "systemd", "disabled", NULL};
+	struct invocation in = {
+		.values = values, .rows = global_rows, .rows_n = ARRAY_SIZE(global_rows)};
+	const char *level = invocation_value(&in, "log-level");
+	const char *format = invocation_value(&in, "log-format");
+	const char *manager = invocation_value(&in, "cgroup-manager");
+	int index;
+
+	global->root = invocation_value(&in, "root");
+	global->log = invocation_value(&in, "log");
+	global->profile = invocation_value(&in, "profile");
+	global->config = invocation_value(&in, "config");
+	global->rootless = invocation_value(&in, "rootless");
+	if (level && strcmp(level, "warn") == 0)
+		level = "warning";
+	index = level ? word_index(levels, level) : LOG_LEVEL_ERROR;
+	if (index < 0)
+		return sbx_fail(err, SBX_E_USAGE, 0, "unknown log level \"%s\"", level);
+	global->log_level = invocation_flag(&in, "debug") ? LOG_LEVEL_DEBUG : (enum log_level)index;
+	index = format ? word_index(formats, format) : LOG_FORMAT_TEXT;
+	if (index < 0)
+		return sbx_fail(err, SBX_E_USAGE, 0, "unknown log format \"%s\"", format);
+	global->log_format = (enum log_format)index;
+	index = manager ? word_index(managers, manager) : CGROUP_MANAGER_CGROUPFS;
+	if (index < 0)
+		return sbx_fail(err, SBX_E_USAGE, 0, "unknown cgroup manager \"%s\"", manager);
+	global->cgroup_manager = invocation_flag(&in, "systemd-cgroup")
+					 ? CGROUP_MANAGER_SYSTEMD
+					 : (enum cgroup_manager)index;
 	return 0;
+}
+
+static int open_log(const struct global_options *global, int *ret_fd, struct sbx_error *err)
+{
+	int fd = STDERR_FILENO;
+
+	if (global->log) {
+		fd = open(global->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644);
+		if (fd < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, errno, "open log \"%s\"", global->log);
+	}
+	log_set_sink(fd, global->log_format, global->log_level);
+	*ret_fd = fd;
+	return 0;
+}
+
+static const struct cmd *find_verb(const char *name)
+{
+	for (size_t i = 0; i < cmds_n; i++)
+		if (strcmp(cmds[i]->name, name) == 0)
+			return cmds[i];
+	return NULL;
+}
+
+static int check_operands(const struct cmd *cmd, int count, struct sbx_error *err)
+{
+	if (count >= cmd->min_operands && (cmd->max_operands < 0 || count <= cmd->max_operands))
+		return 0;
+	return sbx_fail(err, SBX_E_USAGE, 0, "%s takes %s, got %d argument%s", cmd->name,
+			cmd->operands[0] ? cmd->operands : "no argument", count,
+			count == 1 ? "" : "s");
+}
+
+static int run_verb(const struct cmd *cmd, const struct global_options *global, int argc,
+		    char **argv, struct sbx_error *err)
+{
+	struct option_values *values = calloc(cmd->rows_n + 1, sizeof(*values));
+	struct option_row *rows = calloc(cmd->rows_n + 1, sizeof(*rows));
+	struct invocation in = {
+		.global = global, .values = values, .rows = rows, .rows_n = cmd->rows_n};
+	int operand, rc;
+
+	if (!values || !rows)
+		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "read the command line");
+	if (cmd->rows_n)
+		memcpy(rows, cmd->rows, cmd->rows_n * sizeof(*rows));
+	rows[cmd->rows_n] = (struct option_row){"help", 'h', OPTION_FLAG, NULL, "print this help"};
+	rc = options_parse(argc, argv, rows, cmd->rows_n + 1, cmd->stop_at_operand, values,
+			   &operand, err);
+	if (rc == 0 && values[cmd->rows_n].value)
+		rc = print_verb_help(cmd);
+	else if (rc == 0) {
+		in.argc = argc - operand;
+		in.argv = argv + operand;
+		rc = check_operands(cmd, in.argc, err);
+		if (rc == 0)
+			rc = cmd->run(&in, err);
+	}
+	free(values);
+	free(rows);
+	return rc;
+}
+
+static int report_failure(const struct global_options *global, const struct sbx_error *err,
+			  int status)
+{
+	log_error(err);
+	if (global->log || global->log_format == LOG_FORMAT_TEXT)
+		dprintf(STDERR_FILENO, "%s: %s\n", PACKAGE_NAME, err->message);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct option_values values[ARRAY_SIZE(global_rows)] = {0};
+	struct global_options global = {0};
+	struct invocation in = {
+		.values = values, .rows = global_rows, .rows_n = ARRAY_SIZE(global_rows)};
+	struct sbx_error err = {0};
+	const struct cmd *cmd;
+	int operand, log_fd, rc;
+
+	if (fd_fill_stdio() < 0)
+		return 1;
+	rc = options_parse(argc, argv, global_rows, ARRAY_SIZE(global_rows), true, values, &operand,
+			   &err);
+	if (rc == 0)
+		rc = decode_global(values, &global, &err);
+	if (rc < 0)
+		return report_failure(&global, &err, 1);
+	if (invocation_flag(&in, "version"))
+		return print_version();
+	if (invocation_flag(&in, "help") || operand >= argc)
+		return print_help() || operand >= argc;
+	rc = open_log(&global, &log_fd, &err);
+	cmd = find_verb(argv[operand]);
+	if (rc == 0 && !cmd)
+		rc = sbx_fail(&err, SBX_E_USAGE, 0, "unknown verb \"%s\", see %s --help",
+			      argv[operand], PACKAGE_NAME);
+	if (rc == 0 && cmd->needs_own_image)
+		rc = self_image_ensure(argv, &err);
+	if (rc == 0)
+		rc = run_verb(cmd, &global, argc - operand, argv + operand, &err);
+	if (rc >= 0)
+		return rc;
+	return report_failure(&global, &err,
+			      cmd && err.code != SBX_E_USAGE ? cmd->failure_status : 1);
 }

@@ -29,6 +29,7 @@ enum stage {
 	STAGE_TTY,	       /* child: terminal, hostname, sysctl */
 	STAGE_LIMITS,	       /* child: rlimits, oom, scheduler, keyring */
 	STAGE_PRIVILEGES,      /* child: bounding set, uid, gid, capabilities */
+	STAGE_EXECUTABLE,      /* child: working directory, HOME, what will be executed */
 	STAGE_DESCRIPTORS,     /* child: close_range */
 	STAGE_CREATED,	       /* child: waits for start */
 	STAGE_BOUNDARY,	       /* child: checked again at start */
@@ -58,8 +59,15 @@ struct run {
 	const struct cgroup *cgroup; /* the container's group (cgroup/cgroup.h), NULL: none */
 	pid_t pid;		     /* runtime: the child's pid */
 	int pidfd;
-	bool is_exec;	     /* rows of exec, not of create */
-	void *room_data[24]; /* prepared data per room, index = position in the room table */
+	int container_pidfd;  /* exec: the container's first process */
+	bool born_in_cgroup;  /* runtime: clone3(2) put the child into its cgroup2 group */
+	pid_t container_pid;  /* exec: the first process of the container to enter */
+	char *executable;     /* child, after STAGE_EXECUTABLE */
+	char **env;	      /* child: final, with HOME */
+	uint32_t boundary[3]; /* links, addresses, routes when the network was made */
+	bool cwd_entered;     /* child: the working directory is entered already */
+	bool is_exec;	      /* rows of exec, not of create */
+	void *room_data[24];  /* prepared data per room, index = position in the room table */
 };
 
 struct room {
@@ -93,6 +101,8 @@ static inline void **room_slot(struct run *run, const struct room *room)
 
 extern const struct room
 	room_namespaces; /* new and by path; lo; the late network namespace; boundary check */
+extern const struct room room_network; /* lo, the late network namespace, the check at start */
+extern const struct room room_process; /* working directory, HOME, execve */
 extern const struct room room_userns;  /* id maps */
 extern const struct room room_rootfs;  /* root mount, propagation, pivot_root, read-only root */
 extern const struct room room_mounts;  /* config.json mounts */

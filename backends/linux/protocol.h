@@ -1,0 +1,53 @@
+/*
+ * The messages between the runtime and the child that becomes the payload.
+ *
+ * One table (protocol.c) says who sends what at which stage, how long it may be and how many
+ * descriptors come with it. The peer's end of file means that it died or, after MSG_START, that
+ * execve(2) succeeded (every descriptor of the child is close-on-exec).
+ */
+#ifndef SBX_LINUX_PROTOCOL_H
+#define SBX_LINUX_PROTOCOL_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/msg.h"
+
+enum linux_message {
+	MSG_NONE,
+	MSG_JOINED,  /* joiner to runtime: the child's pid */
+	MSG_PROCEED, /* runtime to child: cgroup and maps are done; the child's pid as the host sees
+			it */
+	MSG_MOUNTED, /* child to runtime: prestart and createRuntime hooks may run */
+	MSG_HOOKS_DONE, /* runtime to child */
+	MSG_TERMINAL,	/* child to runtime: the pty's master */
+	MSG_CREATED,	/* child to runtime: everything is set up, only start is missing */
+	MSG_START,	/* runtime to child: the rest of the rows, then execve */
+	MSG_ERROR,	/* child to runtime: a struct sbx_error, then the child exits */
+};
+
+struct message_pid {
+	int64_t pid;
+};
+
+extern const struct msg_protocol linux_protocol;
+
+/* Send a message without descriptors. 0 or -errno. */
+int protocol_send(int fd, enum linux_message type, const void *payload, size_t len);
+
+/*
+ * Wait for exactly this message. An MSG_ERROR instead fills err as the child saw it; end of file is
+ * reported as the child's death. msg may be NULL. 0 or -errno.
+ */
+int protocol_expect(int fd, enum linux_message type, struct msg *msg, struct sbx_error *err);
+
+/* The error record of an MSG_ERROR into err; SBX_E_INTERNAL for any other message. -errno always.
+ */
+int protocol_take_error(struct msg *msg, struct sbx_error *err);
+
+/* Send an error record to the other side; what cannot be sent is dropped (the end of file tells).
+ */
+void protocol_send_error(int fd, const struct sbx_error *error);
+
+#endif

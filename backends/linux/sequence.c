@@ -1,0 +1,522 @@
+/*
+ * Walking the stage table.
+ *
+ * The runtime prepares (everything that needs the host's view: descriptors, compiled filters, the
+ * cgroup), makes the child, and then serves it: maps, cgroup, hooks of the runtime's namespaces.
+ * The child does everything that happens inside and ends as the payload. Each waits only for
+ * messages that its row names, so a dead peer is an end of file and ends the other side.
+ *
+ * The child dies with the runtime (PR_SET_PDEATHSIG) until it is created; from then on the
+ * container belongs to whoever starts or deletes it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "backends/linux/protocol.h"
+#include "backends/linux/sequence.h"
+#include "backends/linux/spawn.h"
+#include "hooks/hooks.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/fd.h"
+#include "runtime/base/log.h"
+#include "runtime/base/proc.h"
+#include "runtime/base/procfs.h"
+
+#define ROW_ROOMS_MAX 8
+
+enum side { SIDE_RUNTIME, SIDE_CHILD };
+
+struct sequence {
+	struct run *run;
+	const struct sequence_events *events;
+	enum side side;
+	pid_t child_pid; /* in the child: its own pid as the runtime sees it */
+};
+
+struct stage_row {
+	const char *name;
+	enum stage stage;
+	enum side side;
+	bool (*when)(const struct plan *plan); /* NULL: always */
+	enum linux_message awaits;	       /* before the rooms */
+	const struct room *rooms[ROW_ROOMS_MAX];
+	int (*action)(struct sequence *seq, struct sbx_error *err); /* after the rooms */
+	enum linux_message tells;				    /* at the end */
+};
+
+/* ---- which rows a plan has ---- */
+
+static bool has_runtime_hooks(const struct plan *plan)
+{
+	return plan->spec->hooks.n[HOOK_PRESTART] || plan->spec->hooks.n[HOOK_CREATE_RUNTIME];
+}
+
+static bool has_container_hooks(const struct plan *plan)
+{
+	return plan->spec->hooks.n[HOOK_CREATE_CONTAINER];
+}
+
+static bool has_start_hooks(const struct plan *plan)
+{
+	return plan->spec->hooks.n[HOOK_START_CONTAINER];
+}
+
+static bool filters_early(const struct plan *plan)
+{
+	return !plan->process.no_new_privs;
+}
+
+static bool filters_late(const struct plan *plan)
+{
+	return plan->process.no_new_privs;
+}
+
+static bool is_confined(const struct plan *plan)
+{
+	return plan->policy->confined;
+}
+
+/* ---- actions: what is no single room's business ---- */
+
+static int prepare_rooms(struct sequence *seq, struct sbx_error *err)
+{
+	struct run *run = seq->run;
+
+	run->proc_fd = procfs_open_root();
+	if (run->proc_fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -run->proc_fd, "open a private procfs");
+	for (size_t i = 0; i < linux_rooms_n; i++) {
+		int rc = linux_rooms[i]->prepare ? linux_rooms[i]->prepare(run, err) : 0;
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int store_child(struct sequence *seq, struct sbx_error *err)
+{
+	return seq->events->spawned(seq->events->data, seq->run, err);
+}
+
+static int spawn_first(struct sequence *seq, struct sbx_error *err)
+{
+	struct run *run = seq->run;
+	cleanup_fd int cgroup_fd = cgroup_open_for_clone(run->cgroup);
+	pid_t pid = spawn_container(run, cgroup_fd, err);
+
+	if (pid < 0)
+		return pid;
+	if (pid == 0)
+		seq->side = SIDE_CHILD;
+	run->born_in_cgroup = cgroup_fd >= 0;
+	return seq->side == SIDE_CHILD ? 0 : store_child(seq, err);
+}
+
+static int spawn_second(struct sequence *seq, struct sbx_error *err)
+{
+	pid_t pid = spawn_joiner(seq->run, err);
+
+	if (pid == 0)
+		seq->side = SIDE_CHILD;
+	return pid < 0 ? pid : 0;
+}
+
+/* In the hook's own child: the payload's whole confinement, for the file is the image's own. */
+static int confine_hook(void *data, struct sbx_error *err)
+{
+	struct sequence *seq = data;
+	int rc = room_landlock.apply(seq->run, STAGE_LANDLOCK, err);
+
+	return rc < 0 ? rc : room_seccomp.apply(seq->run, STAGE_SECCOMP, err);
+}
+
+static int run_hooks(struct sequence *seq, enum oci_hook_kind kind, const char *status, pid_t pid,
+		     struct sbx_error *err)
+{
+	const struct run *run = seq->run;
+	cleanup_buf struct buf state = BUF_INIT;
+	struct hook_context context = {
+		.cwd_fd = kind == HOOK_START_CONTAINER ? -1 : run->bundle_fd,
+		.default_env = kind == HOOK_START_CONTAINER ? run->env : NULL,
+		.enter = kind == HOOK_START_CONTAINER && run->plan->policy->confined ? confine_hook
+										     : NULL,
+		.force_empty_env = kind == HOOK_CREATE_CONTAINER && run->plan->policy->confined,
+		.data = seq,
+	};
+	int rc = seq->events->hook_state(seq->events->data, status, pid, &state);
+
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "make the state for hooks");
+	context.state_json = state.data;
+	context.state_len = state.len;
+	return hooks_run(&run->plan->spec->hooks, kind, &context, err);
+}
+
+static int run_runtime_hooks(struct sequence *seq, struct sbx_error *err)
+{
+	int rc = run_hooks(seq, HOOK_PRESTART, "creating", seq->run->pid, err);
+
+	return rc < 0 ? rc : run_hooks(seq, HOOK_CREATE_RUNTIME, "creating", seq->run->pid, err);
+}
+
+static int run_container_hooks(struct sequence *seq, struct sbx_error *err)
+{
+	return run_hooks(seq, HOOK_CREATE_CONTAINER, "creating", seq->child_pid, err);
+}
+
+static int run_start_hooks(struct sequence *seq, struct sbx_error *err)
+{
+	return run_hooks(seq, HOOK_START_CONTAINER, "created", seq->child_pid, err);
+}
+
+static int compare_fds(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* 0-2, what the caller passes on, and our own sockets; the rest is gone before anything waits. */
+static int close_descriptors(struct sequence *seq, struct sbx_error *err)
+{
+	struct run *run = seq->run;
+	int passed = run->plan->options.listen_fds + run->plan->options.preserve_fds;
+	int keep[4], rc;
+	size_t n = 0;
+
+	log_set_sink(-1, LOG_FORMAT_TEXT, LOG_LEVEL_ERROR);
+	if (run->sync_fd >= 3 + passed)
+		keep[n++] = run->sync_fd;
+	if (run->start_fd >= 3 + passed)
+		keep[n++] = run->start_fd;
+	if (run->landlock_fd >= 3 + passed)
+		keep[n++] = run->landlock_fd;
+	qsort(keep, n, sizeof(keep[0]), compare_fds);
+	rc = fd_close_from(3 + passed, keep, n);
+	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "close descriptors") : 0;
+}
+
+static int pass_terminal(struct run *run, struct sbx_error *err)
+{
+	int rc;
+
+	if (run->tty_master_fd < 0)
+		return 0;
+	rc = msg_send(run->sync_fd, &linux_protocol, MSG_TERMINAL, NULL, 0, &run->tty_master_fd, 1);
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "pass the terminal on");
+	close(take_fd(&run->tty_master_fd));
+	return 0;
+}
+
+/* A created container listens: whoever may reach the state store may start it, once. */
+static int accept_start(struct run *run, struct sbx_error *err)
+{
+	int rc = -EAGAIN;
+
+	close(take_fd(&run->sync_fd));
+	while (rc < 0) {
+		int fd = accept4(run->start_fd, NULL, NULL, SOCK_CLOEXEC);
+
+		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
+			continue;
+		if (fd < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, errno, "wait for start");
+		rc = protocol_expect(fd, MSG_START, NULL, NULL);
+		if (rc < 0)
+			close(fd); /* it left without a word: wait for the next */
+		else
+			run->sync_fd = fd;
+	}
+	close(take_fd(&run->start_fd));
+	return 0;
+}
+
+static int wait_for_start(struct sequence *seq, struct sbx_error *err)
+{
+	struct run *run = seq->run;
+	int rc = pass_terminal(run, err);
+
+	if (rc < 0)
+		return rc;
+	if (run->start_fd < 0) {
+		rc = protocol_send(run->sync_fd, MSG_CREATED, NULL, 0);
+		return rc < 0 ? rc : protocol_expect(run->sync_fd, MSG_START, NULL, err);
+	}
+	prctl(PR_SET_PDEATHSIG, 0);
+	rc = protocol_send(run->sync_fd, MSG_CREATED, NULL, 0);
+	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "tell that the container is created")
+		      : accept_start(run, err);
+}
+
+static int await_created(struct sequence *seq, struct sbx_error *err)
+{
+	struct run *run = seq->run;
+	struct msg msg;
+	int rc;
+
+	if (run->plan->process.terminal) {
+		rc = protocol_expect(run->sync_fd, MSG_TERMINAL, &msg, err);
+		if (rc < 0)
+			return rc;
+		run->tty_master_fd = msg.fds[0];
+	}
+	return protocol_expect(run->sync_fd, MSG_CREATED, NULL, err);
+}
+
+/* exec: what is visible in the container's pid namespace from here on holds no more than the
+ * payload. */
+static int fork_payload(struct sequence *seq, struct sbx_error *err)
+{
+	struct message_pid message;
+	pid_t pid = spawn_payload(err);
+
+	if (pid < 0)
+		return pid;
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		return 0;
+	}
+	message.pid = pid;
+	_exit(protocol_send(seq->run->sync_fd, MSG_JOINED, &message, sizeof(message)) < 0);
+}
+
+static int await_payload(struct sequence *seq, struct sbx_error *err)
+{
+	struct run *run = seq->run;
+	struct message_pid message;
+	struct msg msg;
+	int status, rc = protocol_expect(run->sync_fd, MSG_JOINED, &msg, err);
+
+	if (rc < 0)
+		return rc;
+	memcpy(&message, msg.payload, sizeof(message));
+	proc_wait(run->pid, &status);
+	close(take_fd(&run->pidfd));
+	run->pid = (pid_t)message.pid;
+	run->pidfd = proc_open_pidfd(run->pid, 0);
+	return run->pidfd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -run->pidfd, "open the process") : 0;
+}
+
+static int enter_container(struct sequence *seq, struct sbx_error *err)
+{
+	struct run *run = seq->run;
+	int rc;
+
+	prctl(PR_SET_DUMPABLE, 0);
+	rc = spawn_enter_namespaces(run, run->container_pidfd, err);
+	if (rc < 0)
+		return rc;
+	close(run->rootfs_fd);
+	run->rootfs_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (run->rootfs_fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "open the container's root");
+	return 0;
+}
+
+/* ---- the tables ---- */
+
+/* clang-format off */
+static const struct stage_row create_rows[] = {
+	{"prepare", STAGE_PREPARE, SIDE_RUNTIME, .action = prepare_rooms},
+	{"make cgroup", STAGE_PREPARE, SIDE_RUNTIME, .rooms = {&room_cgroup}},
+	/* The table continues in two processes from here. */
+	{"spawn", STAGE_SPAWN, SIDE_RUNTIME, .action = spawn_first},
+	{"id maps", STAGE_ID_MAPS, SIDE_RUNTIME, .rooms = {&room_userns}},
+	/* Limits stand before the child does anything; the cgroup namespace is made inside the group. */
+	{"cgroup", STAGE_CGROUP, SIDE_RUNTIME, .rooms = {&room_cgroup, &room_oom},
+	 .tells = MSG_PROCEED},
+	{"namespaces", STAGE_NAMESPACES, SIDE_CHILD, .awaits = MSG_PROCEED,
+	 .rooms = {&room_namespaces, &room_userns}},
+	{"network", STAGE_NETWORK, SIDE_CHILD, .rooms = {&room_network}},
+	{"mounts", STAGE_MOUNTS, SIDE_CHILD,
+	 .rooms = {&room_rootfs, &room_mounts, &room_devices, &room_tty, &room_process}},
+	{"mounted", STAGE_MOUNTS, SIDE_CHILD, has_runtime_hooks, .tells = MSG_MOUNTED},
+	{"runtime hooks", STAGE_HOOKS_RUNTIME, SIDE_RUNTIME, has_runtime_hooks, MSG_MOUNTED,
+	 .action = run_runtime_hooks, .tells = MSG_HOOKS_DONE},
+	{"hooks done", STAGE_HOOKS_RUNTIME, SIDE_CHILD, has_runtime_hooks, MSG_HOOKS_DONE},
+	{"container hooks", STAGE_HOOKS_CONTAINER, SIDE_CHILD, has_container_hooks,
+	 .action = run_container_hooks},
+	/* After the last hook that may fill a network, the payload's own empty one. */
+	{"own network", STAGE_OWN_NETWORK, SIDE_CHILD, .rooms = {&room_network}},
+	/* Mounts are complete: what the profile shows, the new root, then masks and read-only. */
+	{"pivot", STAGE_PIVOT, SIDE_CHILD, .rooms = {&room_view, &room_rootfs, &room_mask}},
+	{"terminal", STAGE_TTY, SIDE_CHILD, .rooms = {&room_tty, &room_uts, &room_sysctl}},
+	{"limits", STAGE_LIMITS, SIDE_CHILD,
+	 .rooms = {&room_rlimits, &room_sched, &room_keyring, &room_lsm, &room_process}},
+	/* Without no_new_privs a filter needs CAP_SYS_ADMIN, so it comes before that is dropped. */
+	{"early filter", STAGE_SECCOMP, SIDE_CHILD, filters_early, .rooms = {&room_seccomp}},
+	{"privileges", STAGE_PRIVILEGES, SIDE_CHILD, .rooms = {&room_caps}},
+	{"executable", STAGE_EXECUTABLE, SIDE_CHILD, .rooms = {&room_process}},
+	{"descriptors", STAGE_DESCRIPTORS, SIDE_CHILD, .action = close_descriptors},
+	{"created", STAGE_CREATED, SIDE_CHILD, .action = wait_for_start},
+	{"await created", STAGE_CREATED, SIDE_RUNTIME, .action = await_created},
+	{"boundary", STAGE_BOUNDARY, SIDE_CHILD, .rooms = {&room_network}},
+	{"start hooks", STAGE_HOOKS_START, SIDE_CHILD, has_start_hooks, .action = run_start_hooks},
+	{"landlock", STAGE_LANDLOCK, SIDE_CHILD, is_confined, .rooms = {&room_landlock}},
+	{"filter", STAGE_SECCOMP, SIDE_CHILD, filters_late, .rooms = {&room_seccomp}},
+	{"exec", STAGE_EXEC, SIDE_CHILD, .rooms = {&room_process}},
+};
+
+static const struct stage_row exec_rows[] = {
+	{"prepare", STAGE_PREPARE, SIDE_RUNTIME, .action = prepare_rooms},
+	{"spawn", STAGE_SPAWN, SIDE_RUNTIME, .action = spawn_second},
+	{"cgroup", STAGE_CGROUP, SIDE_RUNTIME, .rooms = {&room_cgroup, &room_oom},
+	 .tells = MSG_PROCEED},
+	{"join", STAGE_NAMESPACES, SIDE_CHILD, .awaits = MSG_PROCEED, .rooms = {&room_userns},
+	 .action = enter_container},
+	{"terminal", STAGE_MOUNTS, SIDE_CHILD, .rooms = {&room_tty}},
+	{"limits", STAGE_LIMITS, SIDE_CHILD,
+	 .rooms = {&room_rlimits, &room_sched, &room_keyring, &room_lsm, &room_process}},
+	{"early filter", STAGE_SECCOMP, SIDE_CHILD, filters_early, .rooms = {&room_seccomp}},
+	{"privileges", STAGE_PRIVILEGES, SIDE_CHILD, .rooms = {&room_caps}},
+	{"executable", STAGE_EXECUTABLE, SIDE_CHILD, .rooms = {&room_process}},
+	{"landlock", STAGE_LANDLOCK, SIDE_CHILD, is_confined, .rooms = {&room_landlock}},
+	/* Only now does anything become visible in the container's pid namespace. */
+	{"fork", STAGE_SPAWN, SIDE_CHILD, .action = fork_payload},
+	{"await payload", STAGE_SPAWN, SIDE_RUNTIME, .action = await_payload, .tells = MSG_PROCEED},
+	{"session", STAGE_TTY, SIDE_CHILD, .awaits = MSG_PROCEED, .rooms = {&room_tty}},
+	{"descriptors", STAGE_DESCRIPTORS, SIDE_CHILD, .action = close_descriptors},
+	{"created", STAGE_CREATED, SIDE_CHILD, .action = wait_for_start},
+	{"await created", STAGE_CREATED, SIDE_RUNTIME, .action = await_created},
+	{"filter", STAGE_SECCOMP, SIDE_CHILD, filters_late, .rooms = {&room_seccomp}},
+	{"exec", STAGE_EXEC, SIDE_CHILD, .rooms = {&room_process}},
+};
+/* clang-format on */
+
+static int await_row(struct sequence *seq, enum linux_message type, struct sbx_error *err)
+{
+	struct message_pid message;
+	struct msg msg;
+	int rc = protocol_expect(seq->run->sync_fd, type, &msg, err);
+
+	if (rc == 0 && type == MSG_PROCEED && msg.len == sizeof(message)) {
+		memcpy(&message, msg.payload, sizeof(message));
+		seq->child_pid = (pid_t)message.pid;
+	}
+	return rc;
+}
+
+static int tell_row(struct sequence *seq, enum linux_message type, struct sbx_error *err)
+{
+	struct message_pid message = {.pid = seq->run->pid};
+	bool with_pid = type == MSG_PROCEED;
+	int rc = protocol_send(seq->run->sync_fd, type, with_pid ? &message : NULL,
+			       with_pid ? sizeof(message) : 0);
+
+	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "tell the other process to go on") : 0;
+}
+
+static int run_row(struct sequence *seq, const struct stage_row *row, struct sbx_error *err)
+{
+	int rc = 0;
+
+	log_debug("stage %s", row->name);
+	if (row->awaits)
+		rc = await_row(seq, row->awaits, err);
+	for (size_t i = 0; rc == 0 && i < ROW_ROOMS_MAX && row->rooms[i]; i++)
+		if (row->rooms[i]->apply)
+			rc = row->rooms[i]->apply(seq->run, row->stage, err);
+	if (rc == 0 && row->action)
+		rc = row->action(seq, err);
+	if (rc == 0 && row->tells)
+		rc = tell_row(seq, row->tells, err);
+	if (rc < 0 && err && !err->stage[0])
+		strncpy(err->stage, row->name, sizeof(err->stage) - 1);
+	return rc;
+}
+
+/* In the child an error goes to the other side, and the process ends. */
+static int end_walk(struct sequence *seq, int rc, struct sbx_error *err)
+{
+	if (seq->side == SIDE_RUNTIME) {
+		if (rc < 0)
+			sequence_undo(seq->run);
+		return rc;
+	}
+	if (seq->run->sync_fd >= 0)
+		protocol_send_error(seq->run->sync_fd, err);
+	_exit(1);
+}
+
+static int walk(struct sequence *seq, const struct stage_row *rows, size_t n, struct sbx_error *err)
+{
+	struct sbx_error own = {0};
+	int rc = 0;
+
+	if (!err)
+		err = &own;
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		/* spawn turns one process into two: the side is read again for every row. */
+		if (rows[i].side == seq->side && (!rows[i].when || rows[i].when(seq->run->plan)))
+			rc = run_row(seq, &rows[i], err);
+	}
+	return end_walk(seq, rc, err);
+}
+
+int sequence_create(struct run *run, const struct sequence_events *events, struct sbx_error *err)
+{
+	struct sequence seq = {.run = run, .events = events};
+
+	return walk(&seq, create_rows, ARRAY_SIZE(create_rows), err);
+}
+
+int sequence_exec(struct run *run, const struct sequence_events *events, struct sbx_error *err)
+{
+	struct sequence seq = {.run = run, .events = events};
+
+	run->is_exec = true;
+	return walk(&seq, exec_rows, ARRAY_SIZE(exec_rows), err);
+}
+
+int sequence_start(int sync_fd, struct sbx_error *err)
+{
+	struct msg msg;
+	int rc = protocol_send(sync_fd, MSG_START, NULL, 0);
+
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "start the container's process");
+	rc = msg_receive(sync_fd, &linux_protocol, &msg);
+	if (rc == -ECONNRESET)
+		return 0; /* closed by execve(2) */
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "wait for the container's start");
+	return protocol_take_error(&msg, err);
+}
+
+void sequence_undo(struct run *run)
+{
+	int status;
+
+	if (run->pid > 0) {
+		proc_send_signal(run->pidfd, run->pid, SIGKILL);
+		proc_wait(run->pid, &status);
+		run->pid = 0;
+	}
+	for (size_t i = linux_rooms_n; i > 0; i--)
+		if (linux_rooms[i - 1]->undo)
+			linux_rooms[i - 1]->undo(run);
+}
+
+void run_init(struct run *run, const struct plan *plan)
+{
+	*run = (struct run){.plan = plan};
+	run->proc_fd = run->bundle_fd = run->rootfs_fd = run->sync_fd = run->start_fd = -EBADF;
+	run->tty_master_fd = run->console_fd = run->executable_fd = run->landlock_fd = -EBADF;
+	run->pidfd = run->container_pidfd = -EBADF;
+}
+
+void run_close(struct run *run)
+{
+	int *const fds[] = {&run->proc_fd,    &run->bundle_fd,	    &run->rootfs_fd,
+			    &run->sync_fd,    &run->start_fd,	    &run->tty_master_fd,
+			    &run->console_fd, &run->executable_fd,  &run->landlock_fd,
+			    &run->pidfd,      &run->container_pidfd};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		cleanup_close_fd(fds[i]);
+}

@@ -1,0 +1,271 @@
+/*
+ * One clone3(2) makes the child in all its new namespaces. Three cases need a process in between,
+ * because what must be entered first cannot be left again by the runtime: a user namespace by path,
+ * a pid namespace by path (it takes only children in), and namespaces by path next to a new user
+ * namespace (they belong to the host, so they are entered before rights over the host are given
+ * up). That joiner enters and then clones with CLONE_PARENT, so that the child is the runtime's
+ * own.
+ *
+ * Order of joining: all but the user namespace first, keeping those that are refused; then the user
+ * namespace; then the refused ones again, which belong to it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <linux/nsfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backends/linux/protocol.h"
+#include "backends/linux/spawn.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/kernel.h"
+#include "runtime/base/proc.h"
+
+/* Made by unshare(2) in the child: see rooms/namespaces.c. */
+#define FLAGS_NOT_FOR_CLONE (CLONE_NEWCGROUP | CLONE_NEWTIME)
+
+static pid_t clone_process(uint64_t flags, int cgroup_fd, int *pidfd)
+{
+	struct clone_args args = {.flags = flags, .exit_signal = SIGCHLD};
+	pid_t pid;
+
+	if (pidfd) {
+		args.flags |= CLONE_PIDFD;
+		args.pidfd = (uintptr_t)pidfd;
+	}
+	if (cgroup_fd >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)cgroup_fd;
+	}
+	pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	if (pid < 0 && errno == ENOSYS && cgroup_fd < 0) {
+		/* An old filter around us: clone(2) does the same but for the cgroup. */
+		pid = (pid_t)syscall(SYS_clone, (unsigned long)args.flags | SIGCHLD, 0, pidfd, 0,
+				     0);
+	}
+	return pid < 0 ? -errno : pid;
+}
+
+static bool needs_joiner(const struct plan_namespaces *ns)
+{
+	if (ns->path[NS_USER] || ns->path[NS_PID])
+		return true;
+	if (!(ns->new_flags & CLONE_NEWUSER))
+		return false;
+	for (enum oci_ns i = 0; i < NS_COUNT; i++)
+		if (ns->path[i])
+			return true;
+	return false;
+}
+
+static int open_namespace(enum oci_ns kind, const char *path, struct sbx_error *err)
+{
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int type;
+
+	if (fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "open the %s namespace \"%s\"",
+				oci_ns_name(kind), path);
+	type = ioctl(fd, NS_GET_NSTYPE);
+	if (type != oci_ns_flag(kind))
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, 0, "\"%s\" is no %s namespace", path,
+				oci_ns_name(kind));
+	return take_fd(&fd);
+}
+
+static int join_one(enum oci_ns kind, int *fd, struct sbx_error *err)
+{
+	if (setns(*fd, oci_ns_flag(kind)) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "join the %s namespace",
+				oci_ns_name(kind));
+	close(take_fd(fd));
+	return 0;
+}
+
+/* All that can be joined without the user namespace; what is refused stays open for later. */
+static int join_others(int fds[NS_COUNT], bool last_try, struct sbx_error *err)
+{
+	for (enum oci_ns i = 0; i < NS_COUNT; i++) {
+		int rc;
+
+		if (fds[i] < 0 || i == NS_USER)
+			continue;
+		rc = join_one(i, &fds[i], err);
+		if (rc < 0 && (last_try || rc != -EPERM))
+			return rc;
+	}
+	return 0;
+}
+
+static int join_paths(const struct plan_namespaces *ns, struct sbx_error *err)
+{
+	int fds[NS_COUNT], rc = 0;
+
+	for (enum oci_ns i = 0; i < NS_COUNT; i++) {
+		fds[i] = -EBADF;
+		if (!ns->path[i] || rc < 0)
+			continue;
+		fds[i] = open_namespace(i, ns->path[i], err);
+		if (fds[i] < 0)
+			rc = fds[i];
+	}
+	if (rc == 0)
+		rc = join_others(fds, fds[NS_USER] < 0, err);
+	if (rc == 0 && fds[NS_USER] >= 0)
+		rc = join_one(NS_USER, &fds[NS_USER], err);
+	if (rc == 0)
+		rc = join_others(fds, true, err);
+	for (enum oci_ns i = 0; i < NS_COUNT; i++)
+		cleanup_close_fd(&fds[i]);
+	return rc;
+}
+
+/* The sync pair: the runtime keeps ends[0], the child takes ends[1]. */
+static void take_end(struct run *run, int ends[2], int mine)
+{
+	close(ends[1 - mine]);
+	run->sync_fd = ends[mine];
+}
+
+static pid_t become_child(struct run *run, int ends[2])
+{
+	take_end(run, ends, 1);
+	run->pid = 0;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return 0;
+}
+
+static int fail_spawn(int rc, struct sbx_error *err)
+{
+	return sbx_fail(err, SBX_E_SYSTEM, -rc,
+			rc == -ENOSPC || rc == -EUSERS
+				? "make namespaces: a limit in /proc/sys/user is reached"
+				: "make the container's process");
+}
+
+static pid_t spawn_directly(struct run *run, int ends[2], int cgroup_fd, struct sbx_error *err)
+{
+	const struct plan_namespaces *ns = &run->plan->namespaces;
+	uint64_t flags = (uint64_t)(unsigned)(ns->new_flags & ~FLAGS_NOT_FOR_CLONE);
+	pid_t pid = clone_process(flags, cgroup_fd, &run->pidfd);
+	int rc;
+
+	if (pid < 0)
+		return fail_spawn(pid, err);
+	if (pid > 0) {
+		take_end(run, ends, 0);
+		run->pid = pid;
+		return pid;
+	}
+	become_child(run, ends);
+	rc = join_paths(ns, err);
+	return rc < 0 ? rc : 0;
+}
+
+/* In the joiner: enter, clone, tell the pid. Only the grandchild returns. */
+static pid_t join_and_clone(struct run *run, int ends[2], int cgroup_fd, struct sbx_error *err)
+{
+	const struct plan_namespaces *ns = &run->plan->namespaces;
+	uint64_t flags = (uint64_t)(unsigned)(ns->new_flags & ~FLAGS_NOT_FOR_CLONE);
+	struct message_pid message;
+	int rc = join_paths(ns, err);
+	pid_t pid;
+
+	if (rc < 0) {
+		protocol_send_error(ends[1], err);
+		_exit(1);
+	}
+	pid = clone_process(flags | CLONE_PARENT, cgroup_fd, NULL);
+	if (pid == 0)
+		return become_child(run, ends);
+	if (pid < 0) {
+		fail_spawn(pid, err);
+		protocol_send_error(ends[1], err);
+		_exit(1);
+	}
+	message.pid = pid;
+	_exit(protocol_send(ends[1], MSG_JOINED, &message, sizeof(message)) < 0);
+}
+
+static pid_t spawn_by_joiner(struct run *run, int ends[2], int cgroup_fd, struct sbx_error *err)
+{
+	struct message_pid message;
+	struct msg msg;
+	int rc, status;
+	pid_t joiner = clone_process(0, -1, NULL);
+
+	if (joiner < 0)
+		return fail_spawn(joiner, err);
+	if (joiner == 0)
+		return join_and_clone(run, ends, cgroup_fd, err);
+	take_end(run, ends, 0);
+	rc = protocol_expect(run->sync_fd, MSG_JOINED, &msg, err);
+	proc_wait(joiner, &status);
+	if (rc < 0)
+		return rc;
+	memcpy(&message, msg.payload, sizeof(message));
+	run->pid = (pid_t)message.pid;
+	run->pidfd = sys_pidfd_open(run->pid, 0);
+	if (run->pidfd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -run->pidfd, "open the child's descriptor");
+	return run->pid;
+}
+
+pid_t spawn_container(struct run *run, int cgroup_fd, struct sbx_error *err)
+{
+	int ends[2];
+	int rc = msg_socketpair(ends);
+
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "make the sync pair");
+	return needs_joiner(&run->plan->namespaces) ? spawn_by_joiner(run, ends, cgroup_fd, err)
+						    : spawn_directly(run, ends, cgroup_fd, err);
+}
+
+pid_t spawn_joiner(struct run *run, struct sbx_error *err)
+{
+	int ends[2];
+	int rc = msg_socketpair(ends);
+	pid_t pid;
+
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "make the sync pair");
+	pid = clone_process(0, -1, &run->pidfd);
+	if (pid < 0)
+		return fail_spawn(pid, err);
+	if (pid == 0)
+		return become_child(run, ends);
+	take_end(run, ends, 0);
+	run->pid = pid;
+	return pid;
+}
+
+pid_t spawn_payload(struct sbx_error *err)
+{
+	pid_t pid = clone_process(CLONE_PARENT, -1, NULL);
+
+	return pid < 0 ? fail_spawn(pid, err) : pid;
+}
+
+int spawn_enter_namespaces(struct run *run, int container_pidfd, struct sbx_error *err)
+{
+	const struct oci_namespace *asked = run->plan->spec->linux_.ns;
+	int all = run->plan->namespaces.new_flags, others;
+
+	for (enum oci_ns i = 0; i < NS_COUNT; i++)
+		if (asked[i].set)
+			all |= oci_ns_flag(i);
+	others = all & ~CLONE_NEWUSER;
+	if (all == 0 || setns(container_pidfd, all) == 0)
+		return 0;
+	/* Namespaces that the host owns beside a user namespace: they come first. */
+	if (errno == EPERM && others != all && setns(container_pidfd, others) == 0 &&
+	    setns(container_pidfd, CLONE_NEWUSER) == 0)
+		return 0;
+	return sbx_fail(err, SBX_E_SYSTEM, errno, "join the container's namespaces");
+}

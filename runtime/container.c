@@ -1,0 +1,408 @@
+/*
+ * From a bundle to a created container, and back to nothing.
+ *
+ * Order of create, so that a runtime killed at any point leaves only what `delete --force` finds: the
+ * store's directory and the first state (which names the cgroup) come before the first object on
+ * the host; the child's pid is stored while the child still waits; the start socket gets its name
+ * last, and a container without it is not created.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include "hooks/hooks.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/fd.h"
+#include "runtime/base/log.h"
+#include "runtime/base/proc.h"
+#include "runtime/container.h"
+#include "runtime/inherit.h"
+#include "runtime/profile_sources.h"
+#include "runtime/sockets.h"
+
+#define CONFIG_BYTES_MAX ((size_t)16 << 20)
+#define START_SOCKET	 "start"
+#define START_SOCKET_NEW "start.new"
+
+void container_init(struct container *c)
+{
+	memset(c, 0, sizeof(*c));
+	arena_init(&c->arena, CONTAINER_ARENA_BYTES);
+	report_init(&c->report, &c->arena);
+	c->dir_fd = -EBADF;
+	c->store.root_fd = -EBADF;
+	run_init(&c->run, NULL);
+}
+
+void container_release(struct container *c)
+{
+	run_close(&c->run);
+	cleanup_close_fd(&c->dir_fd);
+	if (c->store.root_fd >= 0)
+		store_close(&c->store);
+	arena_release(&c->arena);
+}
+
+/* ---- reading the bundle ---- */
+
+static int open_bundle(struct container *c, const struct create_request *request,
+		       struct buf *config, struct sbx_error *err)
+{
+	const char *name = request->config_file ? request->config_file : "config.json";
+	char path[PATH_MAX];
+	int rc;
+
+	if (!realpath(request->bundle, path))
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, errno, "open bundle \"%s\"", request->bundle);
+	c->state.bundle = arena_strdup(&c->arena, path);
+	c->run.bundle_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (c->run.bundle_fd < 0 || !c->state.bundle)
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, errno, "open bundle \"%s\"", path);
+	rc = fd_read_file_at(c->run.bundle_fd, name, CONFIG_BYTES_MAX, config);
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, -rc, "read \"%s\" of bundle \"%s\"", name, path);
+	return 0;
+}
+
+static int open_rootfs(struct container *c, struct sbx_error *err)
+{
+	const char *path = c->spec->root_path;
+	char link[64], real[PATH_MAX];
+	ssize_t len;
+
+	if (!path)
+		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/root", "config.json has no root");
+	c->run.rootfs_fd = openat(c->run.bundle_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (c->run.rootfs_fd < 0)
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, errno, "open root \"%s\"", path);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", c->run.rootfs_fd);
+	len = readlink(link, real, sizeof(real) - 1);
+	if (len < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "name root \"%s\"", path);
+	real[len] = '\0';
+	c->state.rootfs = arena_strdup(&c->arena, real);
+	return c->state.rootfs ? 0 : sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "name root \"%s\"", path);
+}
+
+static int resolve_policy(struct container *c, const struct global_options *global,
+			  struct sbx_error *err)
+{
+	struct profile_source_options options = {.flag = global->profile, .settings = global->config};
+	struct profile *profile = NULL;
+	struct strings sources = {0};
+	int rc = profile_sources_resolve(&c->arena, c->spec, &options, &profile, &sources, err);
+
+	return rc < 0 ? rc : policy_build(&c->arena, c->spec, profile, &sources, &c->policy, err);
+}
+
+int container_plan(struct container *c, const struct global_options *global,
+		   const struct create_request *request, struct sbx_error *err)
+{
+	cleanup_buf struct buf config = BUF_INIT;
+	struct plan_options options = {
+		.id = request->id,
+		.no_pivot = request->no_pivot,
+		.no_new_keyring = request->no_new_keyring,
+		.cgroup_manager = global->cgroup_manager,
+		.preserve_fds = request->preserve_fds,
+		.listen_fds = inherit_listen_fds(),
+		.console_socket = request->console_socket,
+		.detached = request->detached,
+	};
+	int rc = open_bundle(c, request, &config, err);
+
+	if (rc == 0)
+		rc = oci_parse(&c->arena, config.data, config.len, &c->spec, err);
+	if (rc == 0)
+		rc = open_rootfs(c, err);
+	if (rc == 0)
+		rc = inherit_extend_environment(&c->arena, c->spec, options.listen_fds, err);
+	if (rc == 0)
+		rc = resolve_policy(c, global, err);
+	if (rc < 0)
+		return rc;
+	options.bundle = c->state.bundle;
+	options.rootfs = c->state.rootfs;
+	host_probe(&c->host);
+	rc = plan_build(&c->arena, c->policy, &c->host, &options, &c->plan, &c->report, err);
+	c->run.plan = c->plan;
+	return rc;
+}
+
+/* ---- create ---- */
+
+static int fill_state(struct container *c, const char *id)
+{
+	struct container_state *state = &c->state;
+	struct timespec now;
+	struct tm utc;
+	char text[40];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+	snprintf(state->id, sizeof(state->id), "%s", id);
+	state->created = arena_printf(&c->arena, "%s.%09ldZ", text, now.tv_nsec);
+	state->owner = geteuid() == 0 ? "root" : "";
+	state->oci_version = c->spec->oci_version;
+	state->creator_pid = getpid();
+	state->confined = c->policy->confined;
+	state->has_terminal = c->plan->process.terminal;
+	state->has_poststart = c->spec->hooks.n[HOOK_POSTSTART] > 0;
+	state->has_poststop = c->spec->hooks.n[HOOK_POSTSTOP] > 0;
+	state->annotations = c->spec->annotations;
+	return proc_start_time(getpid(), &state->creator_start_ticks);
+}
+
+/* The copy that later verbs read: the document as it was parsed. */
+static int store_documents(struct container *c, struct sbx_error *err)
+{
+	cleanup_buf struct buf text = BUF_INIT;
+	struct json_writer w;
+	int rc;
+
+	json_writer_init(&w, &text, 0);
+	json_write_node(&w, NULL, c->spec->json);
+	rc = buf_failed(&text) ? -ENOMEM
+			       : fd_replace_file_at(c->dir_fd, "config.json", text.data, text.len, 0600);
+	if (rc < 0 || !c->policy->profile)
+		return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "store config.json") : 0;
+	buf_reset(&text);
+	json_writer_init(&w, &text, 0);
+	profile_write(&w, NULL, c->policy->profile);
+	rc = buf_failed(&text) ? -ENOMEM
+			       : fd_replace_file_at(c->dir_fd, "profile", text.data, text.len, 0600);
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "store the profile");
+	buf_reset(&text);
+	json_writer_init(&w, &text, 0);
+	report_write(&w, NULL, &c->report, c->report.reached);
+	rc = buf_failed(&text) ? -ENOMEM
+			       : fd_replace_file_at(c->dir_fd, "report", text.data, text.len, 0600);
+	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "store the report") : 0;
+}
+
+static int store_child(void *data, const struct run *run, struct sbx_error *err)
+{
+	struct container *c = data;
+	int rc = proc_start_time(run->pid, &c->state.pid_start_ticks);
+
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "read the container's process");
+	c->state.pid = run->pid;
+	c->state.cgroup = c->cgroup;
+	c->state.started = run->start_fd < 0;
+	return state_save(c->dir_fd, &c->state, err);
+}
+
+int container_hook_state(void *container, const char *status, pid_t pid, struct buf *out)
+{
+	struct container *c = container;
+	struct container_state state = c->state;
+	enum container_status value = STATUS_CREATING;
+	struct json_writer w;
+
+	while (value < STATUS_STOPPED && strcmp(status_name(value), status) != 0)
+		value++;
+	state.pid = pid;
+	json_writer_init(&w, out, 0);
+	state_write_oci(&w, &state, value, false);
+	return buf_failed(out) ? -ENOMEM : 0;
+}
+
+static int finish_create(struct container *c, const struct create_request *request,
+			 struct sbx_error *err)
+{
+	struct run *run = &c->run;
+	int rc = 0;
+
+	if (request->console_socket) {
+		rc = sockets_send_fd(request->console_socket, run->tty_master_fd, "/dev/ptmx", err);
+		cleanup_close_fd(&run->tty_master_fd);
+	}
+	if (rc == 0 && request->pidfd_socket)
+		rc = sockets_send_fd(request->pidfd_socket, run->pidfd, "pidfd", err);
+	if (rc == 0 && request->pid_file)
+		rc = sockets_write_pid_file(request->pid_file, run->pid, err);
+	if (rc == 0 && request->start_by_socket &&
+	    renameat(c->dir_fd, START_SOCKET_NEW, c->dir_fd, START_SOCKET) < 0)
+		rc = sbx_fail(err, SBX_E_SYSTEM, errno, "name the start socket");
+	return rc;
+}
+
+static int check_terminal(const struct container *c, const struct create_request *request,
+			  struct sbx_error *err)
+{
+	bool terminal = c->plan->process.terminal;
+
+	if (terminal && !request->console_socket && (request->detached || request->start_by_socket))
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"cannot allocate a terminal without --console-socket when detached");
+	if (!terminal && request->console_socket)
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"--console-socket needs process.terminal in config.json");
+	return 0;
+}
+
+static int make_container(struct container *c, const struct create_request *request,
+			  struct sbx_error *err)
+{
+	const struct sequence_events events = {store_child, container_hook_state, c};
+	int rc = fill_state(c, request->id);
+
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "read the own start time");
+	c->run.cgroup = &c->cgroup;
+	rc = cgroup_resolve(&c->plan->cgroup, &c->host, &c->cgroup, err);
+	if (rc < 0)
+		return rc;
+	c->state.cgroup = c->cgroup;
+	rc = state_save(c->dir_fd, &c->state, err);
+	if (rc == 0)
+		rc = store_documents(c, err);
+	if (rc == 0 && request->start_by_socket) {
+		c->run.start_fd = sockets_listen_at(c->dir_fd, START_SOCKET_NEW, err);
+		rc = c->run.start_fd < 0 ? c->run.start_fd : 0;
+	}
+	if (rc == 0)
+		rc = sequence_create(&c->run, &events, err);
+	if (rc == 0)
+		rc = finish_create(c, request, err);
+	if (rc < 0)
+		sequence_undo(&c->run);
+	return rc;
+}
+
+int container_create(struct container *c, const struct global_options *global,
+		     const struct create_request *request, struct sbx_error *err)
+{
+	int rc = store_check_id(request->id, err);
+
+	if (rc == 0)
+		rc = container_plan(c, global, request, err);
+	if (rc == 0)
+		rc = check_terminal(c, request, err);
+	if (rc == 0)
+		rc = inherit_check(c->plan, err);
+	if (rc == 0)
+		rc = store_open(&c->store, global->root, true, err);
+	if (rc < 0)
+		return rc;
+	c->dir_fd = store_create_container(&c->store, request->id, err);
+	if (c->dir_fd < 0)
+		return c->dir_fd;
+	rc = make_container(c, request, err);
+	if (rc < 0)
+		store_remove_container(&c->store, request->id, NULL);
+	return rc;
+}
+
+/* ---- start ---- */
+
+static int run_state_hooks(struct container *c, enum oci_hook_kind kind, const char *status,
+			   struct sbx_error *err)
+{
+	cleanup_buf struct buf state = BUF_INIT;
+	struct hook_context context = {.cwd_fd = c->run.bundle_fd};
+	int rc = container_hook_state(c, status, kind == HOOK_POSTSTOP ? 0 : c->state.pid, &state);
+
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "make the state for hooks");
+	if (context.cwd_fd < 0)
+		context.cwd_fd = c->run.bundle_fd =
+			open(c->state.bundle, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	context.state_json = state.data;
+	context.state_len = state.len;
+	if (kind != HOOK_POSTSTOP)
+		return hooks_run(&c->spec->hooks, kind, &context, err);
+	hooks_run_all(&c->spec->hooks, kind, &context);
+	return 0;
+}
+
+int container_start(struct container *c, int sync_fd, struct sbx_error *err)
+{
+	int rc = sequence_start(sync_fd, err);
+
+	if (rc == 0 && !c->state.started) {
+		c->state.started = true;
+		rc = state_save(c->dir_fd, &c->state, err);
+		unlinkat(c->dir_fd, START_SOCKET, 0);
+	}
+	if (rc < 0 || !c->state.has_poststart)
+		return rc;
+	if (!c->spec)
+		rc = container_load_spec(c, err);
+	if (rc == 0)
+		rc = run_state_hooks(c, HOOK_POSTSTART, "running", err);
+	if (rc < 0)
+		container_destroy(c, NULL);
+	return rc;
+}
+
+/* ---- an existing container ---- */
+
+int container_open(struct container *c, const struct global_options *global, const char *id,
+		   enum store_lock lock, struct sbx_error *err)
+{
+	int rc = store_check_id(id, err);
+
+	if (rc == 0)
+		rc = store_open(&c->store, global->root, false, err);
+	if (rc < 0)
+		return rc;
+	c->dir_fd = store_open_container(&c->store, id, lock, err);
+	if (c->dir_fd < 0)
+		return c->dir_fd;
+	rc = state_load(&c->arena, c->dir_fd, &c->state, err);
+	c->cgroup = c->state.cgroup;
+	c->run.cgroup = &c->cgroup;
+	return rc;
+}
+
+int container_load_spec(struct container *c, struct sbx_error *err)
+{
+	cleanup_buf struct buf text = BUF_INIT;
+	int rc = fd_read_file_at(c->dir_fd, "config.json", CONFIG_BYTES_MAX, &text);
+
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_INVALID_STATE_FILE, -rc, "read the stored config.json");
+	return oci_parse(&c->arena, text.data, text.len, &c->spec, err);
+}
+
+static void kill_first_process(const struct container_state *state)
+{
+	cleanup_fd int pidfd = -EBADF;
+
+	if (state->pid <= 0)
+		return;
+	pidfd = proc_open_pidfd(state->pid, state->pid_start_ticks);
+	if (pidfd < 0)
+		return;
+	proc_send_signal(pidfd, state->pid, SIGKILL);
+	proc_wait_gone(pidfd, state->pid, state->pid_start_ticks);
+}
+
+int container_destroy(struct container *c, struct sbx_error *err)
+{
+	struct sbx_error removal = {0};
+	int rc;
+
+	kill_first_process(&c->state);
+	/* Without a pid namespace of its own the group may still be populated. */
+	rc = cgroup_signal_all(&c->cgroup, SIGKILL, &removal);
+	rc = cgroup_remove(&c->cgroup, rc < 0 ? NULL : &removal);
+	if (rc < 0) {
+		if (err)
+			*err = removal;
+		return rc;
+	}
+	if (c->state.has_poststop && (c->spec || container_load_spec(c, NULL) == 0))
+		run_state_hooks(c, HOOK_POSTSTOP, "stopped", NULL);
+	return store_remove_container(&c->store, c->state.id, err);
+}

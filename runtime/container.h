@@ -1,0 +1,77 @@
+/*
+ * One container as a verb works on it: the documents, the plan, the set-up, the place in the store.
+ *
+ * container_create() does everything that must happen before `created` can be said, and leaves nothing
+ * behind where it fails. Later verbs open what create stored and never read the bundle again.
+ */
+#ifndef SBX_RUNTIME_CONTAINER_H
+#define SBX_RUNTIME_CONTAINER_H
+
+#include "backends/linux/sequence.h"
+#include "runtime/cmd.h"
+#include "runtime/store.h"
+
+#define CONTAINER_ARENA_BYTES ((size_t)64 << 20)
+
+struct container {
+	struct arena arena;
+	struct store store;
+	int dir_fd; /* the container's locked directory in the store */
+	struct container_state state;
+	struct oci_spec *spec;
+	struct policy *policy;
+	struct host_facts host;
+	struct plan *plan;
+	struct report report;
+	struct cgroup cgroup;
+	struct run run;
+};
+
+/* What create and run take from the command line. */
+struct create_request {
+	const char *id;
+	const char *bundle;
+	const char *config_file;    /* name below the bundle, or a path; NULL: config.json */
+	const char *console_socket; /* NULL: none */
+	const char *pid_file, *pidfd_socket;
+	int preserve_fds;
+	bool no_pivot, no_new_keyring, detached;
+	bool start_by_socket; /* create: wait for `start`; run: this process starts it */
+};
+
+/* The rows of create's options, shared with run; request_read() reads them. */
+extern const struct option_row create_option_rows[];
+extern const size_t create_option_rows_n;
+int request_read(const struct invocation *in, struct create_request *ret, struct sbx_error *err);
+
+void container_init(struct container *c);
+void container_release(struct container *c);
+
+/*
+ * Read the bundle, resolve the profile, plan: everything but the container itself. Used by create, run,
+ * plan and report --bundle; changes nothing on the host.
+ */
+int container_plan(struct container *c, const struct global_options *global,
+		   const struct create_request *request, struct sbx_error *err);
+
+/* Make it: the store's directory, the cgroup, the processes up to created; pid file, console, sockets. */
+int container_create(struct container *c, const struct global_options *global,
+		     const struct create_request *request, struct sbx_error *err);
+
+/* Start what create left waiting, run poststart hooks; a failing one kills and deletes the container. */
+int container_start(struct container *c, int sync_fd, struct sbx_error *err);
+
+/* Open an existing container: lock, state. */
+int container_open(struct container *c, const struct global_options *global, const char *id,
+		   enum store_lock lock, struct sbx_error *err);
+
+/* The stored copy of config.json into c->spec. */
+int container_load_spec(struct container *c, struct sbx_error *err);
+
+/* Kill what is left, remove the cgroup, run poststop hooks, remove the directory. */
+int container_destroy(struct container *c, struct sbx_error *err);
+
+/* The OCI state object for a hook (sequence_events.hook_state). */
+int container_hook_state(void *container, const char *status, pid_t pid, struct buf *out);
+
+#endif

@@ -91,9 +91,12 @@ static int open_rootfs(struct container *c, struct sbx_error *err)
 }
 
 static int resolve_policy(struct container *c, const struct global_options *global,
-			  struct sbx_error *err)
+			  const struct create_request *request, struct sbx_error *err)
 {
-	struct profile_source_options options = {.flag = global->profile, .settings = global->config};
+	struct profile_source_options options = {
+		.flag = request->profile ? request->profile : global->profile,
+		.settings = global->config,
+	};
 	struct profile *profile = NULL;
 	struct strings sources = {0};
 	int rc = profile_sources_resolve(&c->arena, c->spec, &options, &profile, &sources, err);
@@ -124,7 +127,7 @@ int container_plan(struct container *c, const struct global_options *global,
 	if (rc == 0)
 		rc = inherit_extend_environment(&c->arena, c->spec, options.listen_fds, err);
 	if (rc == 0)
-		rc = resolve_policy(c, global, err);
+		rc = resolve_policy(c, global, request, err);
 	if (rc < 0)
 		return rc;
 	options.bundle = c->state.bundle;

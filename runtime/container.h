@@ -34,14 +34,15 @@ struct create_request {
 	const char *config_file;    /* name below the bundle, or a path; NULL: config.json */
 	const char *console_socket; /* NULL: none */
 	const char *pid_file, *pidfd_socket;
+	const char *profile; /* --profile behind the verb; wins over the one before it */
 	int preserve_fds;
 	bool no_pivot, no_new_keyring, detached;
 	bool start_by_socket; /* create: wait for `start`; run: this process starts it */
 };
 
 /* The rows of create's options, shared with run; request_read() reads them. */
-extern const struct option_row create_option_rows[];
-extern const size_t create_option_rows_n;
+#define RUN_OPTION_ROWS 12
+extern const struct option_row create_option_rows[RUN_OPTION_ROWS];
 int request_read(const struct invocation *in, struct create_request *ret, struct sbx_error *err);
 
 void container_init(struct container *c);

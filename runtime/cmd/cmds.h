@@ -1,0 +1,17 @@
+/*
+ * Every verb, one declaration a line.
+ */
+#ifndef SBX_RUNTIME_CMD_CMDS_H
+#define SBX_RUNTIME_CMD_CMDS_H
+
+#include "runtime/cmd.h"
+
+extern const struct cmd cmd_create;
+extern const struct cmd cmd_delete;
+extern const struct cmd cmd_list;
+extern const struct cmd cmd_plan;
+extern const struct cmd cmd_run;
+extern const struct cmd cmd_start;
+extern const struct cmd cmd_state;
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * delete: remove what is left of a container. A created one is killed first, as managers expect; a
+ * running one only with --force, and then an unknown one is no error.
+ */
+#include "runtime/base/cleanup.h"
+#include "runtime/cmd/cmds.h"
+#include "runtime/container.h"
+
+static const struct option_row rows[] = {
+	{"force", 'f', OPTION_FLAG, NULL, "kill a running container; an unknown one is no error"},
+};
+
+static int check_status(const struct container *c, struct sbx_error *err)
+{
+	enum container_status status = state_status(c->dir_fd, &c->state);
+
+	if (status == STATUS_CREATED || status == STATUS_STOPPED)
+		return 0;
+	return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
+			"cannot delete container %s that is not stopped: %s", c->state.id,
+			status_name(status));
+}
+
+static int delete_container(const struct invocation *in, struct container *c, bool force,
+			    struct sbx_error *err)
+{
+	int rc = container_open(c, in->global, in->argv[0], STORE_LOCK_EXCLUSIVE, err);
+
+	if (rc < 0 && force && err->code == SBX_E_CONTAINER_UNKNOWN)
+		return 0;
+	/* A runtime killed before the first state was written leaves an empty directory. */
+	if (rc < 0 && force && err->code == SBX_E_INVALID_STATE_FILE)
+		return store_remove_container(&c->store, in->argv[0], err);
+	if (rc == 0 && !force)
+		rc = check_status(c, err);
+	return rc < 0 ? rc : container_destroy(c, err);
+}
+
+static int run_delete(const struct invocation *in, struct sbx_error *err)
+{
+	struct container c;
+	int rc;
+
+	container_init(&c);
+	rc = delete_container(in, &c, invocation_flag(in, "force"), err);
+	container_release(&c);
+	return rc;
+}
+
+const struct cmd cmd_delete = {
+	.name = "delete",
+	.operands = "CONTAINER",
+	.help = "remove a container",
+	.rows = rows,
+	.rows_n = ARRAY_SIZE(rows),
+	.min_operands = 1,
+	.max_operands = 1,
+	.failure_status = 1,
+	.run = run_delete,
+};

@@ -1,0 +1,93 @@
+/*
+ * run: create, start, wait and delete in one process; the exit status is the payload's.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/cmd/cmds.h"
+#include "runtime/container.h"
+#include "runtime/foreground.h"
+
+/* "sbx-" and 64 random bits: the name of a container that the caller did not name. */
+static int generate_id(char id[32], struct sbx_error *err)
+{
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "make a container id");
+	snprintf(id, 32, "sbx-%016llx", (unsigned long long)number);
+	return 0;
+}
+
+static int wait_and_delete(struct container *c, struct foreground *fg, bool keep,
+			   struct sbx_error *err)
+{
+	int status = foreground_wait(fg, c->run.pid, c->run.pidfd, c->run.tty_master_fd, err);
+	int rc;
+
+	if (status < 0)
+		return status;
+	c->run.pid = 0;
+	if (keep)
+		return status;
+	rc = container_destroy(c, err);
+	return rc < 0 ? rc : status;
+}
+
+static int start_made(struct container *c, struct sbx_error *err)
+{
+	int rc = container_start(c, c->run.sync_fd, err);
+
+	cleanup_close_fd(&c->run.sync_fd);
+	if (rc < 0) {
+		sequence_undo(&c->run);
+		store_remove_container(&c->store, c->state.id, NULL);
+	}
+	return rc;
+}
+
+static int run_run(const struct invocation *in, struct sbx_error *err)
+{
+	struct create_request request;
+	struct foreground fg = {.signal_fd = -EBADF};
+	struct container c;
+	char id[32];
+	int rc = request_read(in, &request, err);
+
+	if (rc < 0)
+		return rc;
+	request.id = in->argv[0];
+	if (strchr(in->argv[0], '/') || strcmp(in->argv[0], ".") == 0) {
+		request.bundle = in->argv[0];
+		request.id = id;
+		rc = generate_id(id, err);
+	}
+	container_init(&c);
+	if (rc == 0 && !request.detached)
+		rc = foreground_begin(&fg, err);
+	if (rc == 0)
+		rc = container_create(&c, in->global, &request, err);
+	if (rc == 0)
+		rc = start_made(&c, err);
+	if (rc == 0 && !request.detached)
+		rc = wait_and_delete(&c, &fg, invocation_flag(in, "keep"), err);
+	foreground_end(&fg);
+	container_release(&c);
+	return rc;
+}
+
+const struct cmd cmd_run = {
+	.name = "run",
+	.operands = "CONTAINER|BUNDLE",
+	.help = "create, start, wait and delete; an argument with a slash is a bundle",
+	.rows = create_option_rows,
+	.rows_n = RUN_OPTION_ROWS,
+	.min_operands = 1,
+	.max_operands = 1,
+	.needs_own_image = true,
+	.failure_status = 1,
+	.run = run_run,
+};

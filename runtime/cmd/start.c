@@ -1,0 +1,53 @@
+/*
+ * start: let the payload of a created container go on to its execve.
+ */
+#include <errno.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/cmd/cmds.h"
+#include "runtime/container.h"
+#include "runtime/sockets.h"
+
+static int connect_created(struct container *c, struct sbx_error *err)
+{
+	enum container_status status = state_status(c->dir_fd, &c->state);
+	int fd;
+
+	if (status == STATUS_RUNNING || status == STATUS_PAUSED)
+		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
+				"cannot start an already running container");
+	if (status != STATUS_CREATED)
+		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
+				"cannot start a container that is %s", status_name(status));
+	fd = sockets_connect_at(c->dir_fd, "start", err);
+	if (fd == -ECONNREFUSED)
+		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
+				"cannot start an already running container");
+	return fd;
+}
+
+static int run_start(const struct invocation *in, struct sbx_error *err)
+{
+	cleanup_fd int sync_fd = -EBADF;
+	struct container c;
+	int rc;
+
+	container_init(&c);
+	rc = container_open(&c, in->global, in->argv[0], STORE_LOCK_EXCLUSIVE, err);
+	if (rc == 0)
+		rc = sync_fd = connect_created(&c, err);
+	if (rc >= 0)
+		rc = container_start(&c, sync_fd, err);
+	container_release(&c);
+	return rc;
+}
+
+const struct cmd cmd_start = {
+	.name = "start",
+	.operands = "CONTAINER",
+	.help = "start the process of a created container",
+	.min_operands = 1,
+	.max_operands = 1,
+	.failure_status = 1,
+	.run = run_start,
+};

@@ -1,0 +1,163 @@
+/*
+ * One poll(2) loop over the signals, the process's descriptor and, with a terminal, the two directions
+ * of the relay. After the process ended, what it wrote last is still read from the pty until that is
+ * empty; a grandchild that keeps the pty open does not hold the loop.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/fd.h"
+#include "runtime/base/proc.h"
+#include "runtime/foreground.h"
+
+#define RELAY_BYTES 4096
+
+struct relay {
+	int master_fd;
+	bool raw, stdin_open;
+	struct termios saved;
+};
+
+int foreground_begin(struct foreground *fg, struct sbx_error *err)
+{
+	sigset_t set;
+
+	sigfillset(&set);
+	fg->relay_fd = -EBADF;
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "block signals");
+	fg->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fg->signal_fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "make a descriptor for signals");
+	return 0;
+}
+
+void foreground_end(struct foreground *fg)
+{
+	sigset_t set;
+
+	cleanup_close_fd(&fg->signal_fd);
+	sigemptyset(&set);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+}
+
+static void copy_window_size(int master_fd)
+{
+	struct winsize size;
+
+	if (ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0)
+		ioctl(master_fd, TIOCSWINSZ, &size);
+}
+
+static void relay_begin(struct relay *relay, int master_fd)
+{
+	struct termios raw;
+
+	relay->master_fd = master_fd;
+	relay->stdin_open = master_fd >= 0;
+	if (master_fd < 0 || tcgetattr(STDIN_FILENO, &relay->saved) < 0)
+		return;
+	raw = relay->saved;
+	cfmakeraw(&raw);
+	relay->raw = tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
+	copy_window_size(master_fd);
+}
+
+static void relay_end(struct relay *relay)
+{
+	if (relay->raw)
+		tcsetattr(STDIN_FILENO, TCSADRAIN, &relay->saved);
+	relay->raw = false;
+}
+
+/* One block from one descriptor to another; false at its end. */
+static bool relay_block(int from, int to)
+{
+	char block[RELAY_BYTES];
+	ssize_t len = read(from, block, sizeof(block));
+
+	if (len < 0)
+		return errno == EINTR || errno == EAGAIN;
+	return len > 0 && fd_write_all(to, block, (size_t)len) == 0;
+}
+
+/* The end of the caller's input is the terminal's end of file character (termios(3), VEOF). */
+static void relay_input(struct relay *relay)
+{
+	struct termios modes;
+
+	if (relay_block(STDIN_FILENO, relay->master_fd))
+		return;
+	relay->stdin_open = false;
+	if (tcgetattr(relay->master_fd, &modes) == 0)
+		fd_write_all(relay->master_fd, &modes.c_cc[VEOF], 1);
+}
+
+static void forward_signals(const struct foreground *fg, pid_t pid, int pidfd, int master_fd)
+{
+	struct signalfd_siginfo info;
+
+	while (read(fg->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		int sig = (int)info.ssi_signo;
+
+		if (sig == SIGCHLD || sig == SIGURG)
+			continue;
+		if (sig == SIGWINCH && master_fd < 0)
+			continue;
+		if (sig == SIGWINCH)
+			copy_window_size(master_fd);
+		else
+			proc_send_signal(pidfd, pid, sig);
+	}
+}
+
+static void drain(struct relay *relay)
+{
+	struct pollfd ready = {relay->master_fd, POLLIN, 0};
+
+	while (poll(&ready, 1, 0) > 0 && (ready.revents & POLLIN))
+		if (!relay_block(relay->master_fd, STDOUT_FILENO))
+			break;
+}
+
+int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd, struct sbx_error *err)
+{
+	struct relay relay = {.master_fd = -EBADF};
+	bool output_open = master_fd >= 0;
+	int rc, status;
+
+	relay_begin(&relay, master_fd);
+	for (;;) {
+		struct pollfd ready[] = {
+			{pidfd, POLLIN, 0},
+			{fg->signal_fd, POLLIN, 0},
+			{output_open ? master_fd : -1, POLLIN, 0},
+			{relay.stdin_open ? STDIN_FILENO : -1, POLLIN, 0},
+		};
+
+		if (poll(ready, ARRAY_SIZE(ready), -1) < 0 && errno != EINTR) {
+			relay_end(&relay);
+			return sbx_fail(err, SBX_E_SYSTEM, errno, "wait for the container");
+		}
+		if (ready[1].revents)
+			forward_signals(fg, pid, pidfd, master_fd);
+		if (ready[2].revents)
+			output_open = relay_block(master_fd, STDOUT_FILENO);
+		if (ready[3].revents)
+			relay_input(&relay);
+		if (ready[0].revents)
+			break;
+	}
+	if (output_open)
+		drain(&relay);
+	relay_end(&relay);
+	rc = proc_wait(pid, &status);
+	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "wait for the container") : status;
+}

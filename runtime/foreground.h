@@ -1,0 +1,31 @@
+/*
+ * Waiting for a process in the foreground: signals are forwarded, a terminal is relayed.
+ */
+#ifndef SBX_RUNTIME_FOREGROUND_H
+#define SBX_RUNTIME_FOREGROUND_H
+
+#include <sys/types.h>
+
+#include "runtime/base/error.h"
+
+struct foreground {
+	int signal_fd;
+	int relay_fd; /* the pty's master, or -EBADF */
+};
+
+/*
+ * Block the signals that will be forwarded; to be called before the child exists, so that none is
+ * lost. The child resets its mask before execve.
+ */
+int foreground_begin(struct foreground *fg, struct sbx_error *err);
+
+/*
+ * Wait for our child. Every signal but SIGCHLD, SIGURG (and SIGWINCH without a terminal) is sent on. With master_fd >= 0,
+ * stdin and stdout are relayed to the pty in raw mode, the window size follows SIGWINCH, and the caller's
+ * modes are restored. Returns the exit status as a shell gives it (128 + signal), or -errno.
+ */
+int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd, struct sbx_error *err);
+
+void foreground_end(struct foreground *fg);
+
+#endif

@@ -1,10 +1,10 @@
 /*
  * From a bundle to a created container, and back to nothing.
  *
- * Order of create, so that a runtime killed at any point leaves only what `delete --force` finds: the
- * store's directory and the first state (which names the cgroup) come before the first object on
- * the host; the child's pid is stored while the child still waits; the start socket gets its name
- * last, and a container without it is not created.
+ * Order of create, so that a runtime killed at any point leaves only what `delete --force` finds:
+ * the store's directory and the first state (which names the cgroup) come before the first object
+ * on the host; the child's pid is stored while the child still waits; the start socket gets its
+ * name last, and a container without it is not created.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,14 +59,16 @@ static int open_bundle(struct container *c, const struct create_request *request
 	int rc;
 
 	if (!realpath(request->bundle, path))
-		return sbx_fail(err, SBX_E_INVALID_CONFIG, errno, "open bundle \"%s\"", request->bundle);
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, errno, "open bundle \"%s\"",
+				request->bundle);
 	c->state.bundle = arena_strdup(&c->arena, path);
 	c->run.bundle_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (c->run.bundle_fd < 0 || !c->state.bundle)
 		return sbx_fail(err, SBX_E_INVALID_CONFIG, errno, "open bundle \"%s\"", path);
 	rc = fd_read_file_at(c->run.bundle_fd, name, CONFIG_BYTES_MAX, config);
 	if (rc < 0)
-		return sbx_fail(err, SBX_E_INVALID_CONFIG, -rc, "read \"%s\" of bundle \"%s\"", name, path);
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, -rc, "read \"%s\" of bundle \"%s\"",
+				name, path);
 	return 0;
 }
 
@@ -172,15 +174,17 @@ static int store_documents(struct container *c, struct sbx_error *err)
 
 	json_writer_init(&w, &text, 0);
 	json_write_node(&w, NULL, c->spec->json);
-	rc = buf_failed(&text) ? -ENOMEM
-			       : fd_replace_file_at(c->dir_fd, "config.json", text.data, text.len, 0600);
+	rc = buf_failed(&text)
+		     ? -ENOMEM
+		     : fd_replace_file_at(c->dir_fd, "config.json", text.data, text.len, 0600);
 	if (rc < 0 || !c->policy->profile)
 		return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "store config.json") : 0;
 	buf_reset(&text);
 	json_writer_init(&w, &text, 0);
 	profile_write(&w, NULL, c->policy->profile);
-	rc = buf_failed(&text) ? -ENOMEM
-			       : fd_replace_file_at(c->dir_fd, "profile", text.data, text.len, 0600);
+	rc = buf_failed(&text)
+		     ? -ENOMEM
+		     : fd_replace_file_at(c->dir_fd, "profile", text.data, text.len, 0600);
 	if (rc < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -rc, "store the profile");
 	buf_reset(&text);
@@ -245,8 +249,9 @@ static int check_terminal(const struct container *c, const struct create_request
 	bool terminal = c->plan->process.terminal;
 
 	if (terminal && !request->console_socket && (request->detached || request->start_by_socket))
-		return sbx_fail(err, SBX_E_USAGE, 0,
-				"cannot allocate a terminal without --console-socket when detached");
+		return sbx_fail(
+			err, SBX_E_USAGE, 0,
+			"cannot allocate a terminal without --console-socket when detached");
 	if (!terminal && request->console_socket)
 		return sbx_fail(err, SBX_E_USAGE, 0,
 				"--console-socket needs process.terminal in config.json");

@@ -1,8 +1,9 @@
 /*
  * One container as a verb works on it: the documents, the plan, the set-up, the place in the store.
  *
- * container_create() does everything that must happen before `created` can be said, and leaves nothing
- * behind where it fails. Later verbs open what create stored and never read the bundle again.
+ * container_create() does everything that must happen before `created` can be said, and leaves
+ * nothing behind where it fails. Later verbs open what create stored and never read the bundle
+ * again.
  */
 #ifndef SBX_RUNTIME_CONTAINER_H
 #define SBX_RUNTIME_CONTAINER_H
@@ -49,17 +50,19 @@ void container_init(struct container *c);
 void container_release(struct container *c);
 
 /*
- * Read the bundle, resolve the profile, plan: everything but the container itself. Used by create, run,
- * plan and report --bundle; changes nothing on the host.
+ * Read the bundle, resolve the profile, plan: everything but the container itself. Used by create,
+ * run, plan and report --bundle; changes nothing on the host.
  */
 int container_plan(struct container *c, const struct global_options *global,
 		   const struct create_request *request, struct sbx_error *err);
 
-/* Make it: the store's directory, the cgroup, the processes up to created; pid file, console, sockets. */
+/* Make it: the store's directory, the cgroup, the processes up to created; pid file, console,
+ * sockets. */
 int container_create(struct container *c, const struct global_options *global,
 		     const struct create_request *request, struct sbx_error *err);
 
-/* Start what create left waiting, run poststart hooks; a failing one kills and deletes the container. */
+/* Start what create left waiting, run poststart hooks; a failing one kills and deletes the
+ * container. */
 int container_start(struct container *c, int sync_fd, struct sbx_error *err);
 
 /* Open an existing container: lock, state. */

@@ -1,7 +1,7 @@
 /*
- * One poll(2) loop over the signals, the process's descriptor and, with a terminal, the two directions
- * of the relay. After the process ended, what it wrote last is still read from the pty until that is
- * empty; a grandchild that keeps the pty open does not hold the loop.
+ * One poll(2) loop over the signals, the process's descriptor and, with a terminal, the two
+ * directions of the relay. After the process ended, what it wrote last is still read from the pty
+ * until that is empty; a grandchild that keeps the pty open does not hold the loop.
  */
 #include <errno.h>
 #include <poll.h>
@@ -127,7 +127,8 @@ static void drain(struct relay *relay)
 			break;
 }
 
-int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd, struct sbx_error *err)
+int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd,
+		    struct sbx_error *err)
 {
 	struct relay relay = {.master_fd = -EBADF};
 	bool output_open = master_fd >= 0;

@@ -20,11 +20,13 @@ struct foreground {
 int foreground_begin(struct foreground *fg, struct sbx_error *err);
 
 /*
- * Wait for our child. Every signal but SIGCHLD, SIGURG (and SIGWINCH without a terminal) is sent on. With master_fd >= 0,
- * stdin and stdout are relayed to the pty in raw mode, the window size follows SIGWINCH, and the caller's
- * modes are restored. Returns the exit status as a shell gives it (128 + signal), or -errno.
+ * Wait for our child. Every signal but SIGCHLD, SIGURG (and SIGWINCH without a terminal) is sent
+ * on. With master_fd >= 0, stdin and stdout are relayed to the pty in raw mode, the window size
+ * follows SIGWINCH, and the caller's modes are restored. Returns the exit status as a shell gives
+ * it (128 + signal), or -errno.
  */
-int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd, struct sbx_error *err);
+int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd,
+		    struct sbx_error *err);
 
 void foreground_end(struct foreground *fg);
 

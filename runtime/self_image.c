@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
@@ -34,7 +35,7 @@ static int open_read_only_mount(int exe_fd)
 
 	if (fd < 0)
 		return fd;
-	rc = sys_mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr));
+	rc = sys_mount_setattr(fd, "", AT_EMPTY_PATH, &attr);
 	if (rc < 0) {
 		close(fd);
 		return rc;

@@ -22,7 +22,8 @@ static int name_socket(struct sockaddr_un *address, int dir_fd, const char *name
 
 	memset(address, 0, sizeof(*address));
 	address->sun_family = AF_UNIX;
-	len = snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s", dir_fd, name);
+	len = snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s", dir_fd,
+		       name);
 	return len < (int)sizeof(address->sun_path) ? 0 : -ENAMETOOLONG;
 }
 
@@ -93,8 +94,9 @@ int sockets_listen_at(int dir_fd, const char *name, struct sbx_error *err)
 	int rc = name_socket(&address, dir_fd, name);
 
 	/* The mode of a socket file is that of the descriptor before bind (unix(7)). */
-	if (rc == 0 && (fd < 0 || fchmod(fd, 0600) < 0 ||
-			bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, 4) < 0))
+	if (rc == 0 &&
+	    (fd < 0 || fchmod(fd, 0600) < 0 ||
+	     bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, 4) < 0))
 		rc = -errno;
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "listen for start") : take_fd(&fd);
 }

@@ -102,7 +102,7 @@ static inline void **room_slot(struct run *run, const struct room *room)
 extern const struct room
 	room_namespaces; /* new and by path; lo; the late network namespace; boundary check */
 extern const struct room room_network; /* lo, the late network namespace, the check at start */
-extern const struct room room_process; /* working directory, HOME, execve */
+extern const struct room room_payload; /* working directory, HOME, execve */
 extern const struct room room_userns;  /* id maps */
 extern const struct room room_rootfs;  /* root mount, propagation, pivot_root, read-only root */
 extern const struct room room_mounts;  /* config.json mounts */

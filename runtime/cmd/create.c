@@ -33,7 +33,8 @@ int request_read(const struct invocation *in, struct create_request *ret, struct
 	uint64_t count = 0;
 
 	if (fds && num_parse_u64(fds, 0, 1000, &count) < 0)
-		return sbx_fail(err, SBX_E_USAGE, 0, "--preserve-fds takes 0 to 1000, not \"%s\"", fds);
+		return sbx_fail(err, SBX_E_USAGE, 0, "--preserve-fds takes 0 to 1000, not \"%s\"",
+				fds);
 	*ret = (struct create_request){
 		.bundle = bundle ? bundle : ".",
 		.config_file = invocation_value(in, "config"),

@@ -54,7 +54,8 @@ static int list_all(const struct invocation *in, char **ids, struct listing *lis
 		/* One that is being made or was removed meanwhile is not listed. */
 		if (rc == 0)
 			list_one(list, &c);
-		else if (err->code == SBX_E_CONTAINER_UNKNOWN || err->code == SBX_E_INVALID_STATE_FILE)
+		else if (err->code == SBX_E_CONTAINER_UNKNOWN ||
+			 err->code == SBX_E_INVALID_STATE_FILE)
 			rc = 0;
 		container_release(&c);
 		if (rc < 0)
@@ -73,14 +74,14 @@ static int print_list(const struct invocation *in, char **ids, struct sbx_error 
 	if (format && strcmp(format, "json") != 0 && strcmp(format, "table") != 0)
 		return sbx_fail(err, SBX_E_USAGE, 0, "unknown format \"%s\"", format);
 	list.form = format && strcmp(format, "json") == 0 ? FORM_JSON
-		    : invocation_flag(in, "quiet")	 ? FORM_IDS
-							 : FORM_TABLE;
+		    : invocation_flag(in, "quiet")	  ? FORM_IDS
+							  : FORM_TABLE;
 	json_writer_init(&list.w, &out, 0);
 	if (list.form == FORM_JSON)
 		json_begin_array(&list.w, NULL);
 	if (list.form == FORM_TABLE)
-		buf_printf(&out, "%-20s %-8s %-10s %-30s %-31s %s\n", "ID", "PID", "STATUS", "BUNDLE",
-			   "CREATED", "OWNER");
+		buf_printf(&out, "%-20s %-8s %-10s %-30s %-31s %s\n", "ID", "PID", "STATUS",
+			   "BUNDLE", "CREATED", "OWNER");
 	rc = list_all(in, ids, &list, err);
 	if (list.form == FORM_JSON)
 		json_end_array(&list.w);

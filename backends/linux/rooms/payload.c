@@ -24,7 +24,7 @@
 #define PASSWD_BYTES_MAX (1u << 20)
 #define DEFAULT_PATH	 "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-static int plan_process(struct plan *plan, struct report *report, struct sbx_error *err)
+static int plan_payload(struct plan *plan, struct report *report, struct sbx_error *err)
 {
 	const struct oci_process *process = plan->spec->process;
 
@@ -194,7 +194,7 @@ static int enter_working_directory(struct run *run, struct sbx_error *err)
 	return 0;
 }
 
-static int apply_process(struct run *run, enum stage stage, struct sbx_error *err)
+static int apply_payload(struct run *run, enum stage stage, struct sbx_error *err)
 {
 	int rc;
 
@@ -217,7 +217,7 @@ static int apply_process(struct run *run, enum stage stage, struct sbx_error *er
 	}
 }
 
-static void dump_process(const struct plan *plan, struct json_writer *w)
+static void dump_payload(const struct plan *plan, struct json_writer *w)
 {
 	json_begin_object(w, "process");
 	json_write_strings(w, "args", plan->process.process->args.v, plan->process.process->args.n);
@@ -228,9 +228,9 @@ static void dump_process(const struct plan *plan, struct json_writer *w)
 	json_end_object(w);
 }
 
-const struct room room_process = {
-	.name = "process",
-	.plan = plan_process,
-	.apply = apply_process,
-	.dump = dump_process,
+const struct room room_payload = {
+	.name = "payload",
+	.plan = plan_payload,
+	.apply = apply_payload,
+	.dump = dump_payload,
 };

@@ -56,7 +56,9 @@ struct run {
 	int executable_fd;	     /* -1: resolved by path at exec */
 	int landlock_fd;	     /* ruleset */
 	int *mount_fds;		     /* prepared sources, one per plan mount, -EBADF where none */
-	const struct cgroup *cgroup; /* the container's group (cgroup/cgroup.h), NULL: none */
+	struct cgroup *cgroup;	     /* the container's group (cgroup/cgroup.h), resolved before the
+					first stage, made at STAGE_PREPARE, and saved to the state store
+					before and after that; NULL: none */
 	pid_t pid;		     /* runtime: the child's pid */
 	int pidfd;
 	int container_pidfd;  /* exec: the container's first process */

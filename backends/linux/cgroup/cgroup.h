@@ -18,7 +18,7 @@ struct cgroup_hierarchy {
 	char mount[128];      /* "/sys/fs/cgroup/memory" */
 	char path[512];	      /* of this container below the mount, "/sbx/ID" */
 	bool unified;
-	bool made; /* the last component was made by us */
+	bool made; /* the group was made, or taken over empty, by cgroup_create() */
 };
 
 struct cgroup {
@@ -28,14 +28,54 @@ struct cgroup {
 	size_t n; /* 0: no cgroup (disabled, or best effort failed) */
 };
 
-/* Make the group in every hierarchy. A non-empty existing target is refused (-EBUSY). */
-int cgroup_create(const struct plan_cgroup *plan, const struct host_facts *host, struct cgroup *ret,
-		  struct sbx_error *err);
+/* A path below a hierarchy's root: canonical, shorter than the bound, not the root itself. Else
+ * SBX_E_INVALID_CONFIG at /linux/cgroupsPath. */
+int cgroup_check_path(const char *path, struct sbx_error *err);
 
-/* Descriptor for clone3's CLONE_INTO_CGROUP on v2, -ENOTSUP on v1 and hybrid. */
+/*
+ * Where the container's group will be: every mounted hierarchy of the caller, plan->path below its
+ * root (rootless without a given path: below the caller's own group). Makes nothing; made is false
+ * everywhere, and a group that is not made is never signalled. Saved to the state store before
+ * cgroup_create(), so that a killed runtime leaves nothing that delete does not find. Disabled, or
+ * best effort without cgroups: ret->n is 0. The systemd manager is refused (SBX_E_UNSUPPORTED).
+ */
+int cgroup_resolve(const struct plan_cgroup *plan, const struct host_facts *host,
+		   struct cgroup *ret, struct sbx_error *err);
+
+/*
+ * Make the group in every resolved hierarchy, with its missing parents. On v1 a cpuset is filled
+ * from its parent (cgroup-v1/cpusets.rst); on v2 the controllers are enabled down the path
+ * (cgroup-v2.rst, "Enabling and Disabling"). A target that holds a process anywhere below it, or
+ * that is frozen, is refused (-EBUSY). plan->best_effort: hierarchies that refuse are dropped from
+ * cg, and cg->n may become 0. On failure what was made is removed again.
+ */
+int cgroup_create(const struct plan_cgroup *plan, struct cgroup *cg, struct sbx_error *err);
+
+/*
+ * Joining by the process itself is several times cheaper on v1 than being moved by another: "0"
+ * written to `tasks` by a single-threaded process needs no global lock of the kernel. The runtime
+ * opens the files, the child (which inherits them) writes them, before it makes a cgroup namespace.
+ */
+struct cgroup_entry {
+	int fd[CGROUP_HIERARCHIES_MAX];
+	size_t n;
+	const struct cgroup *cg;
+};
+
+/* Open what the child needs to enter. The descriptors are CLOEXEC and owned by entry. */
+int cgroup_entry_open(const struct cgroup *cg, struct cgroup_entry *entry, struct sbx_error *err);
+
+/* Move the calling process (one thread) into every hierarchy. */
+int cgroup_entry_use(const struct cgroup_entry *entry, struct sbx_error *err);
+
+/* Close the descriptors; safe to call twice. */
+void cgroup_entry_close(struct cgroup_entry *entry);
+
+/* Descriptor for clone3's CLONE_INTO_CGROUP on v2; -ENOTSUP on v1 and hybrid, where it costs more
+ * than entering. */
 int cgroup_open_for_clone(const struct cgroup *cg);
 
-/* Move a process into every hierarchy (those not joined by clone). */
+/* Move another process into every hierarchy (those not joined by clone). */
 int cgroup_join(const struct cgroup *cg, pid_t pid, bool unified_done, struct sbx_error *err);
 
 /* Write limits; unset members are left alone. Then the device filter (devices). */
@@ -59,8 +99,11 @@ int cgroup_signal_all(const struct cgroup *cg, int sig, struct sbx_error *err);
 int cgroup_open_child(const struct cgroup *parent, const char *name, bool make, struct cgroup *ret,
 		      struct sbx_error *err);
 
-/* Remove the group and all below it; absent is success. Waits up to 5 s for killed processes to
- * leave. */
+/*
+ * Remove the group and all below it; absent is success. Waits up to 5 s for killed processes to
+ * leave (-EBUSY then). Where made is false the group is removed only if it is empty and has no
+ * children, and a refusal is no error: it may be someone else's.
+ */
 int cgroup_remove(const struct cgroup *cg, struct sbx_error *err);
 
 /* What update of a running container and `events --stats` need come with their issue. */

@@ -1,0 +1,444 @@
+/*
+ * Making, entering and removing one container's group in every mounted hierarchy.
+ *
+ * Ten v1 hierarchies make this one of the dearest parts of a start, so each step is counted: one
+ * mkdir(2) of the whole path (parents are made only when that says ENOENT), one open and one write
+ * to enter. The parents that we make on v1's cpuset get cgroup.clone_children, so that the groups
+ * below them are born with CPUs and memory nodes and need no copying.
+ *
+ * On v1 and hybrid every v1 hierarchy is joined and cgroup2 as well: managers look for the
+ * container in each of them.
+ */
+#include "backends/linux/cgroup/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/log.h"
+#include "runtime/base/path.h"
+
+#define REMOVE_WAIT_MS 5000
+
+/* ---- one hierarchy ---- */
+
+/* v1 only: a cpuset without CPUs or nodes takes no process. Older mounts with "noprefix" call the
+ * files "cpus" and "mems". */
+static int fill_cpuset_file(const struct cgroup_hierarchy *group,
+			    const struct cgroup_hierarchy *parent, const char *file)
+{
+	char value[CGROUP_VALUE_MAX];
+	ssize_t n = cgroup_read_file(group, file, value, sizeof(value));
+
+	if (n == -ENOENT) {
+		file += strlen("cpuset.");
+		n = cgroup_read_file(group, file, value, sizeof(value));
+	}
+	if (n != 0)
+		return n < 0 ? (int)n : 0;
+	n = cgroup_read_file(parent, file, value, sizeof(value));
+	if (n <= 0)
+		return n < 0 ? (int)n : -ENOSPC;
+	return cgroup_write_file(group, file, value);
+}
+
+static int fill_cpuset(const struct cgroup_hierarchy *group)
+{
+	struct cgroup_hierarchy parent = *group;
+	char *slash = strrchr(parent.path, '/');
+	int r;
+
+	*slash = '\0';
+	r = fill_cpuset_file(group, &parent, "cpuset.cpus");
+	return r < 0 ? r : fill_cpuset_file(group, &parent, "cpuset.mems");
+}
+
+static bool is_cpuset_v1(const struct cgroup_hierarchy *h)
+{
+	return !h->unified && cgroup_list_has(h->controllers, "cpuset");
+}
+
+/* Make the groups above; the path is canonical. */
+static int make_parents(const struct cgroup_hierarchy *h)
+{
+	struct cgroup_hierarchy part = *h;
+	char *slash = part.path;
+
+	while ((slash = strchr(slash + 1, '/')) != NULL) {
+		char full[CGROUP_FULL_PATH_MAX];
+		int r;
+
+		*slash = '\0';
+		r = cgroup_file_path(&part, "", full);
+		if (r < 0)
+			return r;
+		if (mkdir(full, 0755) < 0) {
+			if (errno != EEXIST)
+				return -errno;
+		} else if (is_cpuset_v1(h)) {
+			r = fill_cpuset(&part);
+			if (r < 0)
+				return r;
+			cgroup_write_file(&part, "cgroup.clone_children", "1");
+		}
+		*slash = '/';
+	}
+	return 0;
+}
+
+static int visit_populated(int dirfd, void *data)
+{
+	char procs[32];
+	ssize_t n = cgroup_read_file_at(dirfd, "cgroup.procs", procs, sizeof(procs));
+
+	(void)data;
+	/* EOPNOTSUPP: threaded, its processes are listed by the domain above */
+	if (n == -EOPNOTSUPP || n == -ENODEV || n == -ENOENT)
+		return 0;
+	return n < 0 ? (int)n : n > 0;
+}
+
+/* An existing target may be used only when nothing lives in it: its processes would become part of
+ * this container, and die with it. */
+static int check_vacant(const struct cgroup_hierarchy *h, struct sbx_error *err)
+{
+	char value[256];
+	int r = cgroup_walk(h, visit_populated, NULL);
+
+	if (r > 0)
+		return sbx_fail(err, SBX_E_SYSTEM, EBUSY,
+				"use cgroup \"%s\" of %s: it exists and holds processes", h->path,
+				cgroup_hierarchy_name(h));
+	if (r < 0)
+		return cgroup_fail(err, h, -r, "look into the existing cgroup");
+	if (cgroup_read_file(h, h->unified ? "cgroup.freeze" : "freezer.self_freezing", value,
+			     sizeof(value)) > 0 &&
+	    value[0] == '1')
+		return sbx_fail(err, SBX_E_SYSTEM, EBUSY,
+				"use cgroup \"%s\" of %s: it exists and is frozen", h->path,
+				cgroup_hierarchy_name(h));
+	return 0;
+}
+
+static int make_group(struct cgroup_hierarchy *h, struct sbx_error *err)
+{
+	char full[CGROUP_FULL_PATH_MAX];
+	int r = cgroup_file_path(h, "", full);
+
+	if (r == 0 && mkdir(full, 0755) < 0)
+		r = -errno;
+	else if (r == 0)
+		h->made = true;
+	if (r == -ENOENT) {
+		r = make_parents(h);
+		if (r == 0 && mkdir(full, 0755) < 0)
+			r = -errno;
+		else if (r == 0)
+			h->made = true;
+	}
+	if (r == -EEXIST) {
+		r = check_vacant(h, err);
+		h->made = r == 0;
+	} else if (r < 0) {
+		return cgroup_fail(err, h, -r, "make cgroup");
+	}
+	if (r < 0)
+		return r;
+	if (is_cpuset_v1(h)) {
+		r = fill_cpuset(h);
+		if (r < 0)
+			return cgroup_fail(err, h, -r, "copy the parent's CPUs to cgroup");
+	}
+	return 0;
+}
+
+/* ---- create ---- */
+
+int cgroup_check_path(const char *path, struct sbx_error *err)
+{
+	if (path_is_canonical(path) && path[1] != '\0' &&
+	    strlen(path) < sizeof(((struct cgroup_hierarchy *)NULL)->path))
+		return 0;
+	return sbx_fail_at(
+		err, SBX_E_INVALID_CONFIG, "/linux/cgroupsPath",
+		"use cgroup path \"%s\": it must name a group below the hierarchy's root, "
+		"without \"..\" or empty parts",
+		path);
+}
+
+static int set_path(struct cgroup_hierarchy *h, const struct cgroup_mount *m,
+		    const struct plan_cgroup *plan, bool below_own, struct sbx_error *err)
+{
+	const char *own = below_own ? cgroup_mount_own(m) : "/";
+	int n = snprintf(h->path, sizeof(h->path), "%s%s", own[1] ? own : "", plan->path);
+
+	if (n < 0 || (size_t)n >= sizeof(h->path))
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, ENAMETOOLONG,
+				"use cgroup path \"%s\" (at most %zu bytes)", plan->path,
+				sizeof(h->path) - 1);
+	memcpy(h->controllers, m->controllers, sizeof(h->controllers));
+	memcpy(h->mount, m->mount, sizeof(h->mount));
+	h->unified = m->unified;
+	h->made = false;
+	return 0;
+}
+
+static enum cgroup_mode layout_mode(const struct cgroup_layout *layout)
+{
+	bool v1 = false, v2 = false;
+
+	for (size_t i = 0; i < layout->n; i++) {
+		v1 |= !layout->v[i].unified;
+		v2 |= layout->v[i].unified;
+	}
+	if (v1)
+		return v2 ? CGROUP_MODE_HYBRID : CGROUP_MODE_V1;
+	return v2 ? CGROUP_MODE_V2 : CGROUP_MODE_NONE;
+}
+
+/* What a failed step leaves: groups that were made or taken over, all empty. */
+static void remove_made(struct cgroup_hierarchy *v, size_t n)
+{
+	while (n-- > 0) {
+		char full[CGROUP_FULL_PATH_MAX];
+
+		if (v[n].made && cgroup_file_path(&v[n], "", full) == 0)
+			rmdir(full);
+		v[n].made = false;
+	}
+}
+
+int cgroup_resolve(const struct plan_cgroup *plan, const struct host_facts *host,
+		   struct cgroup *ret, struct sbx_error *err)
+{
+	struct cgroup_layout layout;
+	bool below_own = !plan->path_given && (host->euid != 0 || !host->initial_userns);
+	int r;
+
+	if (plan->manager == CGROUP_MANAGER_SYSTEMD)
+		return sbx_fail(
+			err, SBX_E_UNSUPPORTED, 0,
+			"use the systemd cgroup manager: this release writes cgroupfs only");
+	ret->mode = CGROUP_MODE_NONE;
+	ret->manager = plan->manager;
+	ret->n = 0;
+	if (plan->manager == CGROUP_MANAGER_DISABLED)
+		return 0;
+	r = cgroup_check_path(plan->path, err);
+	if (r < 0)
+		return r;
+	r = cgroup_discover(0, &layout, err);
+	if (r < 0)
+		return r;
+	if (layout.n == 0 && !plan->best_effort)
+		return sbx_fail(err, SBX_E_SYSTEM, ENOENT,
+				"find a mounted cgroup hierarchy (mount cgroups, or give "
+				"--cgroup-manager=disabled)");
+	for (size_t i = 0; i < layout.n; i++) {
+		r = set_path(&ret->v[i], &layout.v[i], plan, below_own, err);
+		if (r < 0)
+			return r;
+	}
+	ret->mode = layout_mode(&layout);
+	ret->n = layout.n;
+	return 0;
+}
+
+int cgroup_create(const struct plan_cgroup *plan, struct cgroup *cg, struct sbx_error *err)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < cg->n; i++) {
+		struct cgroup_hierarchy *h = &cg->v[i];
+		int r = make_group(h, plan->best_effort ? NULL : err);
+
+		if (r == 0) {
+			if (h->unified)
+				cgroup_enable_controllers(h, cg->mode, plan->resources);
+			if (kept != i)
+				cg->v[kept] = *h;
+			kept++;
+			continue;
+		}
+		if (!plan->best_effort) {
+			remove_made(cg->v, i + 1);
+			return r;
+		}
+		remove_made(h, 1);
+		log_debug("cgroup \"%s\" of %s is left out: %s", h->path, cgroup_hierarchy_name(h),
+			  strerror(-r));
+	}
+	cg->n = kept;
+	return 0;
+}
+
+/* ---- enter ---- */
+
+void cgroup_entry_close(struct cgroup_entry *entry)
+{
+	for (size_t i = 0; i < entry->n; i++)
+		cleanup_close_fd(&entry->fd[i]);
+	entry->n = 0;
+}
+
+int cgroup_entry_open(const struct cgroup *cg, struct cgroup_entry *entry, struct sbx_error *err)
+{
+	entry->cg = cg;
+	entry->n = 0;
+	for (size_t i = 0; i < cg->n; i++) {
+		const struct cgroup_hierarchy *h = &cg->v[i];
+		int fd = cgroup_open_file(h, h->unified ? "cgroup.procs" : "tasks", O_WRONLY);
+
+		if (fd < 0) {
+			cgroup_entry_close(entry);
+			return cgroup_fail(err, h, -fd, "open for entering cgroup");
+		}
+		entry->fd[entry->n++] = fd;
+	}
+	return 0;
+}
+
+int cgroup_entry_use(const struct cgroup_entry *entry, struct sbx_error *err)
+{
+	for (size_t i = 0; i < entry->n; i++) {
+		ssize_t n;
+
+		do
+			n = write(entry->fd[i], "0", 1);
+		while (n < 0 && errno == EINTR);
+		if (n < 0)
+			return cgroup_fail(err, &entry->cg->v[i], errno, "enter cgroup");
+	}
+	return 0;
+}
+
+int cgroup_open_for_clone(const struct cgroup *cg)
+{
+	return cg->mode == CGROUP_MODE_V2 && cg->n == 1 ? cgroup_open_dir(&cg->v[0]) : -ENOTSUP;
+}
+
+int cgroup_join(const struct cgroup *cg, pid_t pid, bool unified_done, struct sbx_error *err)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", (int)pid);
+	for (size_t i = 0; i < cg->n; i++) {
+		const struct cgroup_hierarchy *h = &cg->v[i];
+		int r;
+
+		if (h->unified && unified_done)
+			continue;
+		r = cgroup_write_file(h, "cgroup.procs", text);
+		if (r < 0)
+			return cgroup_fail(err, h, -r, "move the process into cgroup");
+	}
+	return 0;
+}
+
+int cgroup_open_child(const struct cgroup *parent, const char *name, bool make, struct cgroup *ret,
+		      struct sbx_error *err)
+{
+	struct cgroup cg = *parent;
+
+	for (size_t i = 0; i < cg.n; i++) {
+		struct cgroup_hierarchy *h = &cg.v[i];
+		size_t len = strlen(h->path);
+		int n = snprintf(h->path + len, sizeof(h->path) - len, "/%s", name);
+		int r = 0;
+
+		if (n < 0 || (size_t)n >= sizeof(h->path) - len)
+			r = sbx_fail(err, SBX_E_USAGE, ENAMETOOLONG, "use cgroup \"%s\"", name);
+		else if (!path_is_canonical(h->path) || name[0] == '\0')
+			r = sbx_fail(err, SBX_E_USAGE, EINVAL, "use cgroup \"%s\"", name);
+		h->made = false;
+		if (r == 0 && make)
+			r = make_group(h, err);
+		if (r < 0) {
+			cg.n = i;
+			remove_made(cg.v, cg.n);
+			return r;
+		}
+	}
+	*ret = cg;
+	return 0;
+}
+
+/* ---- remove ---- */
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Wait until something may have changed: on cgroup2 the kernel tells when the last process left
+ * (cgroup.events raises POLLPRI after a read), on v1 nothing does. */
+static void wait_for_change(const struct cgroup_hierarchy *h, int wait_ms)
+{
+	cleanup_fd int fd = -EBADF;
+	struct pollfd p = {.events = POLLPRI};
+	char text[256];
+	ssize_t n = 0;
+
+	if (h->unified)
+		fd = cgroup_open_file(h, "cgroup.events", O_RDONLY);
+	if (fd >= 0)
+		n = read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	p.fd = fd;
+	if (strstr(text, "populated 1"))
+		poll(&p, 1, REMOVE_WAIT_MS);
+	else
+		poll(NULL, 0, wait_ms);
+}
+
+static int remove_group(const struct cgroup_hierarchy *h, int64_t deadline_ms)
+{
+	char full[CGROUP_FULL_PATH_MAX];
+	int r = cgroup_file_path(h, "", full);
+
+	if (r < 0)
+		return r;
+	if (!h->made) {
+		rmdir(full);
+		return 0;
+	}
+	for (int wait_ms = 1;;) {
+		if (rmdir(full) == 0 || errno == ENOENT)
+			return 0;
+		if (errno != EBUSY && errno != ENOTEMPTY)
+			return -errno;
+		r = cgroup_remove_children(h);
+		if (r == 0 && (rmdir(full) == 0 || errno == ENOENT))
+			return 0;
+		if (r < 0 && r != -EBUSY && r != -ENOTEMPTY && r != -ENOENT)
+			return r;
+		if (now_ms() >= deadline_ms)
+			return -EBUSY;
+		wait_for_change(h, wait_ms);
+		wait_ms = wait_ms < 32 ? wait_ms * 2 : 50;
+	}
+}
+
+int cgroup_remove(const struct cgroup *cg, struct sbx_error *err)
+{
+	int64_t deadline_ms = now_ms() + REMOVE_WAIT_MS;
+	int first = 0;
+
+	/* cgroup2 first: it tells when it is empty, and the others are by then */
+	for (size_t i = cg->n; i-- > 0;) {
+		int r = remove_group(&cg->v[i], deadline_ms);
+
+		if (r < 0 && first == 0)
+			first = cgroup_fail(err, &cg->v[i], -r, "remove cgroup");
+	}
+	return first;
+}

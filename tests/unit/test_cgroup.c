@@ -1,0 +1,380 @@
+/*
+ * Control groups: the parsers on fixed bytes, and, for root with writable hierarchies, the life of
+ * a real group below /sbx-test-PID.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "backends/linux/cgroup/internal.h"
+#include "runtime/base/cleanup.h"
+
+/* ---- parsers ---- */
+
+static const char membership[] = "9:name=systemd:/\n"
+				 "4:memory:/outer/own\n"
+				 "3:cpu,cpuacct:/x\n"
+				 "0::/user.slice\n";
+
+static void parses_membership(void **state)
+{
+	struct cgroup_layout layout;
+
+	(void)state;
+	assert_int_equal(cgroup_parse_membership(membership, sizeof(membership) - 1, &layout), 0);
+	assert_int_equal(layout.n, 4);
+	assert_string_equal(layout.v[0].controllers, "name=systemd");
+	assert_string_equal(layout.v[1].own, "/outer/own");
+	assert_string_equal(layout.v[2].controllers, "cpu,cpuacct");
+	assert_false(layout.v[2].unified);
+	assert_true(layout.v[3].unified);
+	assert_string_equal(layout.v[3].own, "/user.slice");
+}
+
+static void refuses_bad_membership(void **state)
+{
+	static const char *const bad[] = {"x", "1:cpu", "1:cpu:", "1:cpu:relative", ":", "1:cpu\n"};
+	char line[2048], many[1024] = "";
+	struct cgroup_layout layout;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(cgroup_parse_membership(bad[i], strlen(bad[i]), &layout), -EPROTO);
+	snprintf(line, sizeof(line), "1:cpu:/%01000d\n", 0);
+	assert_int_equal(cgroup_parse_membership(line, strlen(line), &layout), -EPROTO);
+	snprintf(line, sizeof(line), "1:%0100d:/\n", 0);
+	assert_int_equal(cgroup_parse_membership(line, strlen(line), &layout), -EPROTO);
+	assert_int_equal(cgroup_parse_membership("1:cpu:/a\0b\n", 11, &layout), -EPROTO);
+	for (int i = 0; i <= CGROUP_HIERARCHIES_MAX; i++)
+		strcat(many, "1:cpu:/\n");
+	assert_int_equal(cgroup_parse_membership(many, strlen(many), &layout), -E2BIG);
+}
+
+static void parse_line(const char *line, struct cgroup_layout *layout)
+{
+	assert_int_equal(cgroup_parse_mount_line(line, strlen(line), layout), 0);
+}
+
+static void finds_mounts(void **state)
+{
+	struct cgroup_layout l;
+
+	(void)state;
+	assert_int_equal(cgroup_parse_membership(membership, sizeof(membership) - 1, &l), 0);
+	parse_line("22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw", &l);
+	parse_line("34 30 0:31 /outer /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory", &l);
+	parse_line("35 30 0:31 / /later rw - cgroup cgroup rw,memory", &l);
+	parse_line(
+		"36 30 0:32 / /sys/fs/cgroup/cpu\\040x rw master:2 propagate_from:1 - cgroup none "
+		"rw,cpuacct,cpu",
+		&l);
+	parse_line("39 30 0:36 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd",
+		   &l);
+	assert_int_equal(l.missing, 1);
+	parse_line("40 30 0:37 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw", &l);
+	assert_int_equal(l.missing, 0);
+	assert_string_equal(l.v[0].mount, "/sys/fs/cgroup/systemd");
+	assert_string_equal(l.v[1].mount, "/sys/fs/cgroup/memory");
+	assert_string_equal(l.v[2].mount, "/sys/fs/cgroup/cpu x");
+	assert_string_equal(l.v[3].mount, "/sys/fs/cgroup/unified");
+	assert_string_equal(cgroup_mount_own(&l.v[1]), "/own");
+	assert_string_equal(cgroup_mount_own(&l.v[0]), "/");
+	assert_string_equal(cgroup_mount_own(&l.v[3]), "/user.slice");
+}
+
+static void own_group_outside_of_the_mount(void **state)
+{
+	struct cgroup_mount m = {.own = "/../other", .root = "/"};
+
+	(void)state;
+	assert_string_equal(cgroup_mount_own(&m), "/");
+	m = (struct cgroup_mount){.own = "/outer2/x", .root = "/outer"};
+	assert_string_equal(cgroup_mount_own(&m), "/");
+	m = (struct cgroup_mount){.own = "/outer", .root = "/outer"};
+	assert_string_equal(cgroup_mount_own(&m), "/");
+}
+
+static void refuses_bad_mount_lines(void **state)
+{
+	static const char *const bad[] = {
+		"34 30 0:31 / /x rw - cgroup2 cgroup2",
+		"34",
+		"",
+		"34 30 0:31 / /x rw shared:1",
+		"34 30 0:31 / /x\\04 rw - cgroup2 cgroup2 rw",
+		"34 30 0:31 / /x\\000 rw - cgroup2 cgroup2 rw",
+		"34 30 0:31 / relative rw - cgroup2 cgroup2 rw",
+	};
+	struct cgroup_layout l;
+
+	(void)state;
+	for (size_t i = 1; i < ARRAY_SIZE(bad); i++) {
+		cgroup_parse_membership("0::/\n", 5, &l);
+		assert_int_equal(cgroup_parse_mount_line(bad[i], strlen(bad[i]), &l), -EPROTO);
+		assert_int_equal(l.missing, 1);
+	}
+	/* no superblock options behind the source is still a cgroup2 mount */
+	cgroup_parse_membership("0::/\n", 5, &l);
+	parse_line(bad[0], &l);
+	assert_int_equal(l.missing, 0);
+}
+
+static void lists(void **state)
+{
+	(void)state;
+	assert_true(cgroup_list_has("cpu,cpuacct", "cpu"));
+	assert_true(cgroup_list_has("cpu,cpuacct", "cpuacct"));
+	assert_false(cgroup_list_has("cpuset", "cpu"));
+	assert_false(cgroup_list_has("", "cpu"));
+}
+
+static void checks_paths(void **state)
+{
+	static const char *const bad[] = {"/", "", "a", "/a/", "/a//b", "/a/../b", "/..", "/./a"};
+	char longest[600] = "/";
+
+	(void)state;
+	assert_int_equal(cgroup_check_path("/a/b:c", NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_true(cgroup_check_path(bad[i], NULL) < 0);
+	memset(longest + 1, 'x', sizeof(longest) - 2);
+	assert_true(cgroup_check_path(longest, NULL) < 0);
+}
+
+/* ---- the state form ---- */
+
+static void state_round_trip(void **state)
+{
+	struct cgroup cg = {.mode = CGROUP_MODE_HYBRID, .n = 2}, back;
+	cleanup_buf struct buf text = BUF_INIT;
+	cleanup_arena struct arena arena;
+	struct json_node *root;
+	struct json_writer w;
+
+	(void)state;
+	cg.v[0] = (struct cgroup_hierarchy){"cpu,cpuacct", "/sys/fs/cgroup/cpu", "/sbx/a", 0, 1};
+	cg.v[1] = (struct cgroup_hierarchy){"", "/sys/fs/cgroup/unified", "/sbx/a", 1, 0};
+	json_writer_init(&w, &text, 0);
+	cgroup_write(&w, NULL, &cg);
+	arena_init(&arena, 1 << 20);
+	assert_int_equal(
+		json_parse(&arena, "state", text.data, text.len, &json_limits_profile, &root, NULL),
+		0);
+	assert_int_equal(cgroup_read(root, &back), 0);
+	assert_int_equal(back.n, 2);
+	assert_int_equal(back.mode, CGROUP_MODE_HYBRID);
+	assert_memory_equal(&back.v[0], &cg.v[0], sizeof(cg.v[0]));
+	assert_memory_equal(&back.v[1], &cg.v[1], sizeof(cg.v[1]));
+}
+
+static void state_refuses(void **state)
+{
+	static const char *const bad[] = {
+		"{}",
+		"[]",
+		"{\"manager\":\"cgroupfs\",\"mode\":\"v2\",\"hierarchies\":[{}]}",
+		"{\"manager\":\"cgroupfs\",\"mode\":\"v3\",\"hierarchies\":[]}",
+		"{\"manager\":\"other\",\"mode\":\"v2\",\"hierarchies\":[]}",
+		"{\"manager\":\"cgroupfs\",\"mode\":\"v2\",\"hierarchies\":[{\"controllers\":\"\","
+		"\"mount\":\"/m\",\"path\":\"/a/../..\",\"unified\":true,\"made\":true}]}",
+		"{\"manager\":\"cgroupfs\",\"mode\":\"v2\",\"hierarchies\":[{\"controllers\":\"\","
+		"\"mount\":\"/m\",\"path\":\"/\",\"unified\":true,\"made\":true}]}",
+	};
+	cleanup_arena struct arena arena;
+
+	(void)state;
+	arena_init(&arena, 1 << 20);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct json_node *root;
+		struct cgroup cg;
+
+		assert_int_equal(json_parse(&arena, "state", bad[i], strlen(bad[i]),
+					    &json_limits_profile, &root, NULL),
+				 0);
+		assert_int_equal(cgroup_read(root, &cg), -EINVAL);
+	}
+}
+
+/* ---- real groups ---- */
+
+static char test_path[64];
+static struct host_facts host;
+
+static int setup_root(void **state)
+{
+	(void)state;
+	host_probe(&host);
+	snprintf(test_path, sizeof(test_path), "/sbx-test-%d/a", (int)getpid());
+	return 0;
+}
+
+static struct plan_cgroup test_plan(void)
+{
+	return (struct plan_cgroup){.path = test_path, .path_given = true};
+}
+
+static void make(struct cgroup *cg)
+{
+	struct plan_cgroup plan = test_plan();
+	struct sbx_error err = {0};
+
+	if (geteuid() != 0 || host.cgroup_mode == CGROUP_MODE_NONE)
+		skip();
+	assert_int_equal(cgroup_resolve(&plan, &host, cg, &err), 0);
+	assert_true(cg->n > 0);
+	if (cgroup_create(&plan, cg, &err) < 0) {
+		if (err.errnum == EROFS)
+			skip();
+		fail_msg("%s", err.message);
+	}
+}
+
+/* Remove the group and the parent that the test made. */
+static void unmake(struct cgroup *cg)
+{
+	struct sbx_error err = {0};
+
+	if (cgroup_remove(cg, &err) < 0)
+		fail_msg("%s", err.message);
+	for (size_t i = 0; i < cg->n; i++) {
+		char full[CGROUP_FULL_PATH_MAX];
+
+		*strrchr(cg->v[i].path, '/') = '\0';
+		assert_int_equal(cgroup_file_path(&cg->v[i], "", full), 0);
+		assert_int_equal(rmdir(full), 0);
+	}
+}
+
+static pid_t start_sleeper(const struct cgroup_entry *entry)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (entry && cgroup_entry_use(entry, NULL) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+static void end_sleeper(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static bool membership_is(pid_t pid, const struct cgroup *cg)
+{
+	struct cgroup_layout layout;
+
+	assert_int_equal(cgroup_discover(pid, &layout, NULL), 0);
+	assert_int_equal(layout.n, cg->n);
+	for (size_t i = 0; i < layout.n; i++)
+		if (strcmp(cgroup_mount_own(&layout.v[i]), cg->v[i].path) != 0)
+			return false;
+	return true;
+}
+
+static void joins_every_hierarchy(void **state)
+{
+	struct cgroup cg;
+	pid_t pid;
+
+	(void)state;
+	make(&cg);
+	pid = start_sleeper(NULL);
+	assert_false(membership_is(pid, &cg));
+	assert_int_equal(cgroup_join(&cg, pid, false, NULL), 0);
+	assert_true(membership_is(pid, &cg));
+	end_sleeper(pid);
+	unmake(&cg);
+}
+
+static void enters_by_itself(void **state)
+{
+	struct cgroup_entry entry;
+	struct cgroup cg;
+	pid_t pid;
+
+	(void)state;
+	make(&cg);
+	assert_int_equal(cgroup_entry_open(&cg, &entry, NULL), 0);
+	pid = start_sleeper(&entry);
+	for (int i = 0; i < 500 && !membership_is(pid, &cg); i++)
+		usleep(2000);
+	assert_true(membership_is(pid, &cg));
+	cgroup_entry_close(&entry);
+	end_sleeper(pid);
+	unmake(&cg);
+}
+
+static void refuses_a_populated_target(void **state)
+{
+	struct plan_cgroup plan = test_plan();
+	struct sbx_error err = {0};
+	struct cgroup cg, second;
+	pid_t pid;
+
+	(void)state;
+	make(&cg);
+	pid = start_sleeper(NULL);
+	assert_int_equal(cgroup_join(&cg, pid, false, NULL), 0);
+	assert_int_equal(cgroup_resolve(&plan, &host, &second, NULL), 0);
+	assert_int_equal(cgroup_create(&plan, &second, &err), -EBUSY);
+	assert_non_null(strstr(err.message, "holds processes"));
+	assert_true(membership_is(pid, &cg));
+	/* what was never made is never emptied */
+	assert_int_equal(cgroup_remove(&second, NULL), 0);
+	assert_true(membership_is(pid, &cg));
+	end_sleeper(pid);
+	/* vacant again: the same target is taken over */
+	assert_int_equal(cgroup_create(&plan, &second, NULL), 0);
+	unmake(&cg);
+}
+
+static void removes_nested_groups(void **state)
+{
+	struct cgroup cg, child, grandchild;
+
+	(void)state;
+	make(&cg);
+	assert_int_equal(cgroup_open_child(&cg, "b", true, &child, NULL), 0);
+	assert_int_equal(cgroup_open_child(&child, "c", true, &grandchild, NULL), 0);
+	assert_int_equal(cgroup_open_child(&cg, "d", true, &child, NULL), 0);
+	assert_true(cgroup_open_child(&cg, "..", true, &child, NULL) < 0);
+	assert_true(cgroup_open_child(&cg, "", true, &child, NULL) < 0);
+	unmake(&cg);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parses_membership),
+		cmocka_unit_test(refuses_bad_membership),
+		cmocka_unit_test(finds_mounts),
+		cmocka_unit_test(own_group_outside_of_the_mount),
+		cmocka_unit_test(refuses_bad_mount_lines),
+		cmocka_unit_test(lists),
+		cmocka_unit_test(checks_paths),
+		cmocka_unit_test(state_round_trip),
+		cmocka_unit_test(state_refuses),
+		cmocka_unit_test(joins_every_hierarchy),
+		cmocka_unit_test(enters_by_itself),
+		cmocka_unit_test(refuses_a_populated_target),
+		cmocka_unit_test(removes_nested_groups),
+	};
+
+	return cmocka_run_group_tests(tests, setup_root, NULL);
+}

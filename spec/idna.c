@@ -1,7 +1,8 @@
 /*
  * One call into libidn2, by dlopen(3). The prototypes and flag values are those of its stable
  * interface (idn2.h, soname libidn2.so.0); the library's answer is checked again by the caller as
- * any other name.
+ * any other name. That check is also why IDN2_USE_STD3_ASCII_RULES is not set: with it libidn2 2.3
+ * silently drops what the rules forbid ("a_b" becomes "ab") instead of refusing it.
  */
 #include "spec/idna.h"
 
@@ -10,10 +11,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#define IDN2_LIBRARY		  "libidn2.so.0"
-#define IDN2_NFC_INPUT		  1
-#define IDN2_NONTRANSITIONAL	  8
-#define IDN2_USE_STD3_ASCII_RULES 32
+#define IDN2_LIBRARY	     "libidn2.so.0"
+#define IDN2_NFC_INPUT	     1
+#define IDN2_NONTRANSITIONAL 8
 
 typedef int (*idn2_lookup_u8_fn)(const uint8_t *src, uint8_t **ret_name, int flags);
 typedef const char *(*idn2_strerror_fn)(int code);
@@ -60,8 +60,7 @@ int idna_to_ascii(const char *name, char *ret, size_t size, struct sbx_error *er
 				"convert the name \"%s\": %s is not installed; write the name with "
 				"its A-labels (xn--...)",
 				name, IDN2_LIBRARY);
-	code = lib.lookup((const uint8_t *)name, &ascii,
-			  IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL | IDN2_USE_STD3_ASCII_RULES);
+	code = lib.lookup((const uint8_t *)name, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
 	if (code != 0)
 		return sbx_fail(err, SBX_E_INVALID_PROFILE, 0, "convert the name \"%s\": %s", name,
 				lib.strerror(code));

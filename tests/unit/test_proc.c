@@ -1,0 +1,245 @@
+/* Processes: identity beyond the pid, waiting, signal names. */
+#include "tests/unit/helper.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include "runtime/base/kernel.h"
+#include "runtime/base/proc.h"
+
+/* A child that only waits; killed by end_child(). */
+static pid_t start_child(const char *name)
+{
+	int fds[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (name)
+			prctl(PR_SET_NAME, name);
+		if (write(fds[1], "x", 1) == 1) {
+			for (;;)
+				pause();
+		}
+		_exit(1);
+	}
+	assert_int_equal(read(fds[0], &byte, 1), 1);
+	close(fds[0]);
+	close(fds[1]);
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+}
+
+static void test_identity(void **state)
+{
+	pid_t pid = start_child(NULL);
+	uint64_t start = 0, own = 0;
+	char letter = 0;
+
+	(void)state;
+	assert_int_equal(proc_start_time(pid, &start), 0);
+	assert_int_equal(proc_start_time(getpid(), &own), 0);
+	assert_true(start >= own && own > 0);
+	assert_int_equal(proc_state(getpid(), &letter), 0);
+	assert_int_equal(letter, 'R');
+	assert_true(proc_is_alive(pid, start));
+	assert_false(proc_is_alive(pid, start + 1)); /* the pid, but another process */
+	kill(pid, SIGKILL);
+	{
+		siginfo_t info;
+
+		assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	}
+	assert_int_equal(proc_state(pid, &letter), 0);
+	assert_int_equal(letter, 'Z');
+	assert_false(proc_is_alive(pid, start)); /* a zombie is not alive */
+	end_child(pid);
+	assert_false(proc_is_alive(pid, start));
+	assert_int_equal(proc_state(pid, &letter), -ESRCH);
+	start = 42;
+	assert_int_equal(proc_start_time(pid, &start), -ESRCH);
+	assert_int_equal(proc_start_time(0, &start), -ESRCH);
+	assert_int_equal(proc_start_time(-1, &start), -ESRCH);
+	assert_int_equal(start, 42);
+}
+
+/* The command name is the process's own choice and stands in the middle of the line. */
+static void test_hostile_name(void **state)
+{
+	pid_t plain = start_child(NULL), pid = start_child(") Z 1 1 1 1 1");
+	uint64_t a = 0, b = 0;
+	char letter = 0;
+
+	(void)state;
+	assert_int_equal(proc_state(pid, &letter), 0);
+	assert_true(letter == 'S' || letter == 'R');
+	assert_int_equal(proc_start_time(plain, &a), 0);
+	assert_int_equal(proc_start_time(pid, &b), 0);
+	assert_true(b >= a && b < a + 1000);
+	assert_true(proc_is_alive(pid, b));
+	end_child(plain);
+	end_child(pid);
+}
+
+/* Without /proc nothing can be said: busy rather than gone. */
+static int check_no_proc(void *data)
+{
+	pid_t parent = getppid();
+	uint64_t ticks;
+
+	(void)data;
+	CHECK(own_mounts() == 0);
+	CHECK(mount("tmpfs", "/proc", "tmpfs", 0, NULL) == 0);
+	CHECK(proc_start_time(parent, &ticks) == -ENOENT);
+	CHECK(proc_is_alive(parent, 1));
+	CHECK(!proc_is_alive(0x3fffff, 1));
+	return 0;
+}
+
+static void test_no_proc(void **state)
+{
+	(void)state;
+	if (!can_mount())
+		skip();
+	assert_true(in_child(check_no_proc, NULL));
+}
+
+static void test_pidfd(void **state)
+{
+	pid_t pid = start_child(NULL);
+	struct pollfd poll_fd = {.events = POLLIN};
+	uint64_t start;
+	int pidfd;
+
+	(void)state;
+	assert_int_equal(proc_start_time(pid, &start), 0);
+	assert_int_equal(proc_open_pidfd(pid, start + 1), -ESRCH);
+	assert_int_equal(proc_open_pidfd(0, 0), -ESRCH);
+	pidfd = proc_open_pidfd(pid, start);
+	assert_true(pidfd >= 0);
+	assert_int_equal(fcntl(pidfd, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(proc_send_signal(pidfd, 0, 0), 0);
+	assert_int_equal(proc_send_signal(pidfd, 0, SIGKILL), 0);
+	poll_fd.fd = pidfd;
+	assert_int_equal(poll(&poll_fd, 1, 5000), 1);
+	end_child(pid);
+	/* The descriptor goes on meaning the dead process, whatever its number is now. */
+	assert_int_equal(proc_send_signal(pidfd, getpid(), SIGKILL), -ESRCH);
+	close(pidfd);
+}
+
+static int check_without_pidfd(void *data)
+{
+	pid_t pid = start_child(NULL);
+	int status;
+
+	(void)data;
+	CHECK(refuse_syscall(__NR_pidfd_send_signal, ENOSYS) == 0);
+	CHECK(proc_send_signal(0, 0, SIGKILL) == -ESRCH);  /* never the own group */
+	CHECK(proc_send_signal(0, -1, SIGKILL) == -ESRCH); /* never everybody */
+	CHECK(proc_send_signal(-1, pid, SIGTERM) == 0);
+	CHECK(proc_wait(pid, &status) == 0 && status == 128 + SIGTERM);
+	return 0;
+}
+
+static void test_signal_by_pid(void **state)
+{
+	(void)state;
+	assert_true(in_child(check_without_pidfd, NULL));
+}
+
+static void test_wait(void **state)
+{
+	int status = 42;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (pid == 0)
+		_exit(7);
+	assert_int_equal(proc_wait(pid, &status), 0);
+	assert_int_equal(status, 7);
+	assert_int_equal(proc_wait(pid, &status), -ECHILD);
+	pid = start_child(NULL);
+	kill(pid, SIGKILL);
+	assert_int_equal(proc_wait(pid, &status), 0);
+	assert_int_equal(status, 137);
+}
+
+static void test_parse_signal(void **state)
+{
+	static const struct {
+		const char *text;
+		int want;
+	} rows[] = {
+		{"9", 9},	   {"KILL", 9},	       {"SIGKILL", 9},
+		{"sigkill", 9},	   {"Kill", 9},	       {"TERM", 15},
+		{"1", 1},	   {"64", 64},	       {"SIGCONT", 18},
+		{"sigcont", 18},   {"USR1", 10},       {"SIGWINCH", 28},
+		{"CHLD", SIGCHLD}, {"CLD", SIGCHLD},   {"IOT", SIGABRT},
+		{"POLL", SIGIO},   {"IO", SIGIO},      {"SYS", SIGSYS},
+		{"STKFLT", 16},	   {"RTMIN", 34},      {"RTMIN+3", 37},
+		{"SIGRTMAX", 64},  {"rtmax-30", 34},   {"RTMIN+30", 64},
+		{"RTMIN+31", -1},  {"RTMAX+1", -1},    {"RTMIN-1", -1},
+		{"RTMIN+", -1},	   {"RTMAX-31", -1},   {"0", -1},
+		{"65", -1},	   {"-9", -1},	       {"+9", -1},
+		{" 9", -1},	   {"9 ", -1},	       {"0x9", -1},
+		{"", -1},	   {"SIG", -1},	       {"SIGSIGKILL", -1},
+		{"KILLL", -1},	   {"4294967305", -1}, {"RTMIN+4294967296", -1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int want = rows[i].want < 0 ? -EINVAL : rows[i].want;
+
+		if (proc_parse_signal(rows[i].text) != want)
+			fail_msg("\"%s\": %d", rows[i].text, proc_parse_signal(rows[i].text));
+	}
+}
+
+static int check_reset(void *data)
+{
+	struct sigaction action = {.sa_handler = SIG_IGN};
+	sigset_t set;
+
+	(void)data;
+	sigfillset(&set);
+	CHECK(sigprocmask(SIG_SETMASK, &set, NULL) == 0);
+	CHECK(sigaction(SIGPIPE, &action, NULL) == 0 && sigaction(SIGRTMAX, &action, NULL) == 0);
+	proc_reset_signals();
+	CHECK(sigaction(SIGPIPE, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
+	CHECK(sigaction(SIGRTMAX, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
+	CHECK(sigprocmask(SIG_SETMASK, NULL, &set) == 0);
+	for (int sig = 1; sig < _NSIG; sig++)
+		CHECK(sigismember(&set, sig) != 1);
+	return 0;
+}
+
+static void test_reset(void **state)
+{
+	(void)state;
+	assert_true(in_child(check_reset, NULL));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_identity),      cmocka_unit_test(test_hostile_name),
+		cmocka_unit_test(test_no_proc),	      cmocka_unit_test(test_pidfd),
+		cmocka_unit_test(test_signal_by_pid), cmocka_unit_test(test_wait),
+		cmocka_unit_test(test_parse_signal),  cmocka_unit_test(test_reset),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -11,6 +11,7 @@
 
 #include "backends/linux/mount_api.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/kernel.h"
 
 #define OPTION_MAX                                                                                 \
 	4096 /* one option; the kernel takes at most 256 bytes of a string value, but              \
@@ -18,16 +19,14 @@
 
 int mount_fs_open(const char *type)
 {
-	int fd = fsopen(type, FSOPEN_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
+	return sys_fsopen(type, FSOPEN_CLOEXEC);
 }
 
 int mount_fs_set(int fs_fd, const char *key, const char *value)
 {
-	unsigned command = value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG;
+	unsigned command = value ? SYS_FSCONFIG_SET_STRING : SYS_FSCONFIG_SET_FLAG;
 
-	return fsconfig(fs_fd, command, key, value, 0) < 0 ? -errno : 0;
+	return sys_fsconfig(fs_fd, command, key, value, 0);
 }
 
 /* The length of the first option of list. */
@@ -102,12 +101,9 @@ int mount_fs_set_list(int fs_fd, const char *options, char *ret_option, size_t s
 
 int mount_fs_make(int fs_fd, uint64_t attrs)
 {
-	int fd;
+	int r = sys_fsconfig(fs_fd, SYS_FSCONFIG_CREATE, NULL, NULL, 0);
 
-	if (fsconfig(fs_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return -errno;
-	fd = fsmount(fs_fd, FSMOUNT_CLOEXEC, (unsigned)attrs);
-	return fd < 0 ? -errno : fd;
+	return r < 0 ? r : sys_fsmount(fs_fd, FSMOUNT_CLOEXEC, (unsigned)attrs);
 }
 
 void mount_fs_message(int fs_fd, char *out, size_t size)
@@ -131,9 +127,7 @@ void mount_fs_message(int fs_fd, char *out, size_t size)
 
 int mount_tree_clone(int dirfd, const char *path, unsigned flags)
 {
-	int fd = open_tree(dirfd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags);
-
-	return fd < 0 ? -errno : fd;
+	return sys_open_tree(dirfd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags);
 }
 
 int mount_tree_clone_fd(int fd, bool recursive)
@@ -141,11 +135,9 @@ int mount_tree_clone_fd(int fd, bool recursive)
 	return mount_tree_clone(fd, "", AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0));
 }
 
-static int set_attributes(int fd, bool recursive, struct mount_attr *attr)
+static int set_attributes(int fd, bool recursive, const struct mount_attr *attr)
 {
-	unsigned flags = AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0);
-
-	return mount_setattr(fd, "", flags, attr, sizeof(*attr)) < 0 ? -errno : 0;
+	return sys_mount_setattr(fd, "", AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0), attr);
 }
 
 int mount_tree_set(int fd, bool recursive, uint64_t attr_set, uint64_t attr_clear)
@@ -171,9 +163,8 @@ int mount_tree_set_idmap(int fd, bool recursive, int userns_fd)
 
 int mount_tree_attach(int mount_fd, int target_fd)
 {
-	unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
-
-	return move_mount(mount_fd, "", target_fd, "", flags) < 0 ? -errno : 0;
+	return sys_move_mount(mount_fd, "", target_fd, "",
+			      MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
 int mount_new_filesystem(const char *type, const char *source, const char *options, uint64_t attrs)

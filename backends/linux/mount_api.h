@@ -18,10 +18,11 @@
 #include <stdint.h>
 #include <sys/mount.h>
 
-/* Every MOUNT_ATTR_* that `mount -o remount,bind` replaces when it is given any flag. */
+/* What `mount -o remount,bind` replaces when it is given any flag (mount(2), MS_REMOUNT|MS_BIND);
+ * how access times are kept stays as it is where no word about it is given. */
 #define MOUNT_ATTRS_REPLACED                                                                       \
 	(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |            \
-	 MOUNT_ATTR_NODIRATIME | MOUNT_ATTR_NOSYMFOLLOW)
+	 MOUNT_ATTR_NOSYMFOLLOW)
 
 /* A configuration context for a file system type; close it after mount_fs_make(). */
 int mount_fs_open(const char *type);

@@ -344,7 +344,8 @@ static const struct stage_row create_rows[] = {
 	/* After the last hook that may fill a network, the payload's own empty one. */
 	{"own network", STAGE_OWN_NETWORK, SIDE_CHILD, .rooms = {&room_network}},
 	/* Mounts are complete: what the profile shows, the new root, then masks and read-only. */
-	{"pivot", STAGE_PIVOT, SIDE_CHILD, .rooms = {&room_view, &room_rootfs, &room_mask}},
+	{"pivot", STAGE_PIVOT, SIDE_CHILD,
+	 .rooms = {&room_view, &room_rootfs, &room_mounts, &room_mask}},
 	{"terminal", STAGE_TTY, SIDE_CHILD, .rooms = {&room_tty, &room_uts, &room_sysctl}},
 	{"limits", STAGE_LIMITS, SIDE_CHILD,
 	 .rooms = {&room_rlimits, &room_sched, &room_keyring, &room_lsm, &room_payload}},

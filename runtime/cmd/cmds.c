@@ -5,6 +5,6 @@
 #include "runtime/base/cleanup.h"
 
 const struct cmd *const cmds[] = {
-	&cmd_doctor,
+	NULL,
 };
-const size_t cmds_n = ARRAY_SIZE(cmds);
+const size_t cmds_n = ARRAY_SIZE(cmds) - 1;

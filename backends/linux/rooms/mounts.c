@@ -1,5 +1,631 @@
+/*
+ * The mounts of config.json, in list order.
+ *
+ * plan() decodes each entry into what the kernel will be asked; prepare(), in the runtime, opens
+ * the bind sources that the child could not reach or may not map; apply(), in the child, builds
+ * each mount detached, sets its attributes there and attaches it to its target. A source that lies
+ * inside the root is opened in the child and only when its turn comes, so that a mount may use what
+ * an earlier one brought. Mounts that are filled later (a tmpfs, /dev) become read-only after the
+ * change of root; their descriptors wait in run->mount_fds until then.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backends/linux/mount_api.h"
+#include "backends/linux/mount_cgroup.h"
+#include "backends/linux/mount_copy.h"
+#include "backends/linux/mount_idmap.h"
+#include "backends/linux/mount_options.h"
+#include "backends/linux/mount_target.h"
 #include "backends/linux/room.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/path.h"
+
+/* ---- plan ---- */
+
+/* File systems without a device behind: read-only is the mount's attribute alone, their superblock
+ * may be shared or is filled by us. labelled: takes context= (mount(8)). late: filled by us.
+ * fallback: what to bind where a user namespace may not mount a new one. */
+static const struct {
+	const char *type;
+	bool labelled, late;
+	const char *fallback;
+} pseudo[] = {
+	{"proc", false, false, NULL},
+	{"sysfs", false, false, "/sys"},
+	{"tmpfs", true, true, NULL},
+	{"devpts", true, false, NULL},
+	{"mqueue", false, false, "/dev/mqueue"},
+};
+
+static int find_pseudo(const char *type)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(pseudo); i++) {
+		if (strcmp(type, pseudo[i].type) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+static bool maps_id(const struct oci_id_maps *maps, uint32_t id)
+{
+	size_t i;
+
+	for (i = 0; i < maps->n; i++) {
+		if (id >= maps->v[i].container_id && id - maps->v[i].container_id < maps->v[i].size)
+			return true;
+	}
+	return false;
+}
+
+/* A new sysfs needs the network namespace's owner: without an own one the host's tree is shown. */
+static void plan_sysfs_as_bind(struct plan_mount *m)
+{
+	m->kind = MOUNT_BIND;
+	m->source = "/sys";
+	m->data = NULL;
+	m->recursive = true;
+	m->attr_set_recursive |= MOUNT_ATTR_RDONLY;
+	m->super_flags = 0;
+}
+
+static int plan_filesystem(struct plan *plan, struct plan_mount *m, struct sbx_error *err)
+{
+	const struct plan_namespaces *ns = &plan->namespaces;
+	bool new_userns = (ns->new_flags & CLONE_NEWUSER) != 0;
+	int row = find_pseudo(m->type);
+	size_t len;
+
+	if (strcmp(m->type, "sysfs") == 0 && new_userns && !(ns->new_flags & CLONE_NEWNET)) {
+		plan_sysfs_as_bind(m);
+		return 0;
+	}
+	if (strcmp(m->type, "devpts") == 0 && new_userns && m->data && !maps_id(&ns->gid_maps, 5) &&
+	    mount_data_value(m->data, "gid", &len)) {
+		m->data = mount_data_without(plan->arena, m->data, "gid");
+		if (!m->data)
+			return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "plan mounts");
+	}
+	m->inherit_mode = strcmp(m->type, "tmpfs") == 0 && !mount_data_value(m->data, "mode", &len);
+	if (row < 0 || pseudo[row].labelled)
+		m->label = plan->spec->linux_.mount_label;
+	if (m->label && (!*m->label || mount_data_value(m->data, "context", &len)))
+		m->label = NULL;
+	if (row >= 0) {
+		m->super_flags &= ~(unsigned long)MS_RDONLY;
+		m->fallback = pseudo[row].fallback;
+	}
+	if ((m->attr_set & MOUNT_ATTR_RDONLY) &&
+	    ((row >= 0 && pseudo[row].late) || strcmp(m->destination, "/dev") == 0)) {
+		m->attr_set &= ~(uint64_t)MOUNT_ATTR_RDONLY;
+		m->read_only_late = true;
+	}
+	return 0;
+}
+
+static int plan_bind(struct plan *plan, struct plan_mount *m, const char *pointer,
+		     struct sbx_error *err)
+{
+	const struct plan_namespaces *ns = &plan->namespaces;
+
+	if (m->remount)
+		return 0;
+	if (m->source[0] != '/') {
+		m->source = arena_printf(plan->arena, "%s/%s", plan->options.bundle, m->source);
+		if (!m->source)
+			return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "plan mounts");
+	}
+	if (m->idmap) {
+		if (!plan->host->privileged)
+			return sbx_fail_at(err, SBX_E_UNSUPPORTED, pointer,
+					   "mount on \"%s\": an idmapped mount needs host root",
+					   m->destination);
+		if (!m->uid_maps->n && !m->gid_maps->n) {
+			m->uid_maps = &ns->uid_maps;
+			m->gid_maps = &ns->gid_maps;
+		}
+		if (!m->uid_maps->n || !m->gid_maps->n)
+			return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer,
+					   "mount on \"%s\": an idmapped mount needs uid and gid "
+					   "mappings, its own or the container's",
+					   m->destination);
+		m->source_by_parent = true;
+	} else if ((ns->new_flags & CLONE_NEWUSER) && plan->host->privileged) {
+		m->source_by_parent = !path_is_below(m->source, plan->options.rootfs);
+	}
+	return 0;
+}
+
+static int plan_mount(struct plan *plan, size_t i, struct plan_mount *m, struct sbx_error *err)
+{
+	const struct oci_mount *mount = &plan->spec->mounts[i];
+	char destination[PATH_MAX], pointer[64];
+	int r;
+
+	snprintf(pointer, sizeof(pointer), "/mounts/%zu", i);
+	if (!mount->destination ||
+	    path_normalize(mount->destination, destination, sizeof(destination)) < 0)
+		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer, "destination is malformed");
+	*m = (struct plan_mount){
+		.destination = arena_strdup(plan->arena, destination),
+		.type = mount->type ? mount->type : "bind",
+		.source = mount->source,
+		.uid_maps = &mount->uid_maps,
+		.gid_maps = &mount->gid_maps,
+	};
+	if (!m->destination)
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "plan mounts");
+	r = mount_options_decode(plan->arena, mount, pointer, m, err);
+	if (r < 0)
+		return r;
+	r = mount_target_check(m, pointer, err);
+	if (r < 0)
+		return r;
+	if (m->kind == MOUNT_FILESYSTEM)
+		return plan_filesystem(plan, m, err);
+	return m->kind == MOUNT_BIND ? plan_bind(plan, m, pointer, err) : 0;
+}
+
+static int mounts_plan(struct plan *plan, struct report *report, struct sbx_error *err)
+{
+	struct plan_mounts *mounts = &plan->mounts;
+	size_t i, n = plan->spec->mounts_n;
+	int r;
+
+	(void)report;
+	if (n == 0 || plan->namespaces.path[NS_MNT])
+		return 0; /* a joined mount namespace is taken as it is: rootfs.c */
+	if (!mounts->new_root)
+		return sbx_fail_at(err, SBX_E_UNSUPPORTED, "/mounts",
+				   "mounts need a mount namespace of the container");
+	mounts->v = arena_alloc_array(plan->arena, n, sizeof(*mounts->v));
+	if (!mounts->v)
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "plan mounts");
+	for (i = 0; i < n; i++) {
+		r = plan_mount(plan, i, &mounts->v[i], err);
+		if (r < 0)
+			return r;
+	}
+	mounts->n = n;
+	return 0;
+}
+
+/* ---- prepare: in the runtime ---- */
+
+static unsigned clone_flags(const struct plan_mount *m)
+{
+	return (m->recursive ? AT_RECURSIVE : 0) | (m->source_nofollow ? AT_SYMLINK_NOFOLLOW : 0);
+}
+
+/*
+ * A tree cloned in the runtime's mount namespace is a peer of the host's mounts, where the child's
+ * own copy would be at most a slave of them: cut it off before it is handed over.
+ */
+static int prepare_source(struct run *run, const struct plan_mount *m, struct sbx_error *err)
+{
+	unsigned long slave = run->plan->mounts.rootfs_propagation & (MS_SLAVE | MS_SHARED);
+	cleanup_fd int fd = mount_tree_clone(AT_FDCWD, m->source, clone_flags(m)), ns_fd = -EBADF;
+	int r;
+
+	if (fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -fd, "open source \"%s\"", m->source);
+	r = mount_tree_set_propagation(fd, (slave ? MS_SLAVE : MS_PRIVATE) | MS_REC);
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "set propagation of \"%s\"", m->source);
+	if (!m->idmap)
+		return take_fd(&fd);
+	ns_fd = mount_idmap_open(run->proc_fd, m->uid_maps, m->gid_maps, err);
+	if (ns_fd < 0)
+		return ns_fd;
+	r = mount_tree_set_idmap(fd, m->idmap_recursive, ns_fd);
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r,
+				"map ids of \"%s\" (does its file system support it?)", m->source);
+	return take_fd(&fd);
+}
+
+static int mounts_prepare(struct run *run, struct sbx_error *err)
+{
+	const struct plan_mounts *mounts = &run->plan->mounts;
+	size_t i;
+
+	if (mounts->n == 0 || run->is_exec)
+		return 0;
+	run->mount_fds = arena_alloc_array(run->plan->arena, mounts->n, sizeof(int));
+	if (!run->mount_fds)
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "prepare mounts");
+	for (i = 0; i < mounts->n; i++)
+		run->mount_fds[i] = -EBADF;
+	for (i = 0; i < mounts->n; i++) {
+		const struct plan_mount *m = &mounts->v[i];
+		int fd;
+
+		if (!m->source_by_parent)
+			continue;
+		fd = prepare_source(run, m, err);
+		if (fd < 0)
+			return sbx_prefix(err, "mount on \"%s\"", m->destination);
+		run->mount_fds[i] = fd;
+	}
+	return 0;
+}
+
+static void mounts_undo(struct run *run)
+{
+	size_t i;
+
+	for (i = 0; run->mount_fds && i < run->plan->mounts.n; i++)
+		cleanup_close_fd(&run->mount_fds[i]);
+}
+
+/* ---- apply: new file systems ---- */
+
+static const struct {
+	unsigned long flag;
+	const char *key;
+} super_flags[] = {
+	{MS_RDONLY, "ro"},	   {MS_SYNCHRONOUS, "sync"}, {MS_DIRSYNC, "dirsync"},
+	{MS_LAZYTIME, "lazytime"}, {MS_MANDLOCK, "mand"},
+};
+
+/* Report what the kernel said about the context, else the errno alone. */
+static int fail_filesystem(int fs_fd, int r, const char *what, struct sbx_error *err)
+{
+	char message[256];
+
+	mount_fs_message(fs_fd, message, sizeof(message));
+	if (*message)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "%s: %s", what, message);
+	return sbx_fail(err, SBX_E_SYSTEM, -r, "%s", what);
+}
+
+static int set_options(int fs_fd, const struct plan_mount *m, mode_t covered, struct sbx_error *err)
+{
+	char option[128] = "", mode[16];
+	size_t i;
+	int r = 0;
+
+	if (m->source && *m->source)
+		r = mount_fs_set(fs_fd, "source", m->source);
+	for (i = 0; r == 0 && i < ARRAY_SIZE(super_flags); i++) {
+		if (m->super_flags & super_flags[i].flag)
+			r = mount_fs_set(fs_fd, super_flags[i].key, NULL);
+	}
+	if (r < 0)
+		return fail_filesystem(fs_fd, r, "set source and flags", err);
+	if (m->data) {
+		r = mount_fs_set_list(fs_fd, m->data, option, sizeof(option));
+		if (r < 0) {
+			char what[160];
+
+			snprintf(what, sizeof(what), "set option \"%s\"", option);
+			return fail_filesystem(fs_fd, r, what, err);
+		}
+	}
+	if (covered) {
+		snprintf(mode, sizeof(mode), "%04o", covered & 07777);
+		r = mount_fs_set(fs_fd, "mode", mode);
+		if (r < 0)
+			return fail_filesystem(fs_fd, r, "set mode", err);
+	}
+	if (m->label) {
+		r = mount_fs_set(fs_fd, "context", m->label);
+		if (r < 0)
+			return fail_filesystem(fs_fd, r, "set the mount label", err);
+	}
+	return 0;
+}
+
+/* The host's own instance, as far as it may be shown: a user namespace that does not own what the
+ * new file system would show. */
+static int bind_fallback(const struct plan_mount *m, struct sbx_error *err)
+{
+	cleanup_fd int fd = mount_tree_clone(AT_FDCWD, m->fallback, AT_RECURSIVE);
+	uint64_t attrs = m->attr_set | (strcmp(m->type, "sysfs") == 0 ? MOUNT_ATTR_RDONLY : 0);
+	int r;
+
+	if (fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -fd, "bind \"%s\" instead", m->fallback);
+	r = mount_tree_set(fd, true, attrs, 0);
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "bind \"%s\" instead", m->fallback);
+	return take_fd(&fd);
+}
+
+/* A detached mount of a new file system; covered: mode of the directory to take over, 0 none. */
+static int make_filesystem(const struct plan_mount *m, mode_t covered, struct sbx_error *err)
+{
+	cleanup_fd int fs_fd = mount_fs_open(m->type);
+	int fd, r;
+
+	if (fs_fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -fs_fd, "open file system type \"%s\"", m->type);
+	r = set_options(fs_fd, m, covered, err);
+	if (r < 0)
+		return r;
+	fd = mount_fs_make(fs_fd, m->attr_set | m->attr_set_recursive);
+	if (fd >= 0)
+		return fd;
+	if (fd == -EPERM && m->fallback)
+		return bind_fallback(m, err);
+	if (fd == -EPERM && strcmp(m->type, "proc") == 0)
+		return fail_filesystem(
+			fs_fd, fd,
+			"make a procfs (in a user namespace the host's /proc must be "
+			"fully visible, and the pid namespace new)",
+			err);
+	return fail_filesystem(fs_fd, fd, "make the file system", err);
+}
+
+/* ---- apply: binds ---- */
+
+static int set_this_mount(const struct plan_mount *m, int fd, struct sbx_error *err)
+{
+	uint64_t replaced = MOUNT_ATTRS_REPLACED & ~m->attr_set;
+	int r;
+
+	if (!(m->attr_set | m->attr_clear))
+		return 0;
+	r = mount_tree_set(fd, false, m->attr_set, m->attr_clear | replaced);
+	if (r != -EPERM)
+		return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "set attributes") : 0;
+	/* a flag that an outer user namespace locked stays, unless its end was asked for */
+	r = mount_tree_set(fd, false, m->attr_set, m->attr_clear);
+	if (r == -EPERM && (m->attr_clear & ~(uint64_t)MOUNT_ATTR__ATIME))
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "cannot clear locked flags");
+	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "set attributes") : 0;
+}
+
+static int set_bind_attributes(const struct plan_mount *m, int fd, struct sbx_error *err)
+{
+	int r = set_this_mount(m, fd, err);
+
+	if (r < 0)
+		return r;
+	if (m->attr_set_recursive | m->attr_clear_recursive) {
+		r = mount_tree_set(fd, true, m->attr_set_recursive, m->attr_clear_recursive);
+		if (r == -EPERM && (m->attr_clear_recursive & ~(uint64_t)MOUNT_ATTR__ATIME))
+			return sbx_fail(err, SBX_E_SYSTEM, -r, "cannot clear locked flags");
+		if (r < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, -r, "set recursive attributes");
+	}
+	return 0;
+}
+
+static int open_source(const struct plan_mount *m, int prepared, struct sbx_error *err)
+{
+	int fd = prepared;
+
+	if (fd < 0)
+		fd = mount_tree_clone(AT_FDCWD, m->source, clone_flags(m));
+	if (fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -fd, "open source \"%s\"", m->source);
+	if (strcmp(m->destination, "/proc") == 0 && !mount_is_procfs_root(fd)) {
+		close(fd);
+		return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
+				"source \"%s\" is not the root of a procfs", m->source);
+	}
+	return fd;
+}
+
+/* copy-symlink: a source that is a link becomes the same link. 1: done, 0: no link. */
+static int copy_source_link(const struct run *run, const struct plan_mount *m,
+			    struct sbx_error *err)
+{
+	char text[PATH_MAX], have[PATH_MAX], name[NAME_MAX + 1];
+	ssize_t n = readlink(m->source, text, sizeof(text) - 1), k;
+	cleanup_fd int parent = -EBADF;
+
+	if (n < 0)
+		return 0;
+	text[n] = '\0';
+	parent = path_open_parent_in_root(run->rootfs_fd, m->destination, name, sizeof(name));
+	if (parent < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -parent, "open the destination's parent");
+	if (symlinkat(text, parent, name) == 0)
+		return 1;
+	if (errno != EEXIST)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "copy the link");
+	k = readlinkat(parent, name, have, sizeof(have));
+	if (k != n || memcmp(have, text, (size_t)n) != 0)
+		return sbx_fail(err, SBX_E_SYSTEM, EEXIST, "copy the link");
+	return 1;
+}
+
+/* ---- apply: one mount ---- */
+
+static int attach(const struct plan_mount *m, int mount_fd, int target_fd, struct sbx_error *err)
+{
+	int r;
+
+	if (m->propagation) {
+		r = mount_tree_set_propagation(mount_fd, m->propagation);
+		if (r < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, -r, "set propagation");
+	}
+	r = mount_tree_attach(mount_fd, target_fd);
+	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "attach") : 0;
+}
+
+static int apply_filesystem(struct run *run, size_t i, struct sbx_error *err)
+{
+	const struct plan_mount *m = &run->plan->mounts.v[i];
+	cleanup_fd int target = -EBADF, fd = -EBADF;
+	mode_t covered = 0;
+	struct stat st;
+	bool existed;
+	int r;
+
+	target = mount_target_open(run->rootfs_fd, m, true, &existed, err);
+	if (target < 0)
+		return target;
+	if (m->inherit_mode && existed) {
+		if (fstat(target, &st) < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, errno, "stat the destination");
+		covered = st.st_mode;
+	}
+	fd = make_filesystem(m, covered, err);
+	if (fd < 0)
+		return fd;
+	if (m->copy_up && existed) {
+		r = mount_copy_tree(target, fd, err);
+		if (r < 0)
+			return r;
+	}
+	r = attach(m, fd, target, err);
+	if (r == 0 && m->read_only_late)
+		run->mount_fds[i] = take_fd(&fd);
+	return r;
+}
+
+static int apply_bind(struct run *run, size_t i, struct sbx_error *err)
+{
+	const struct plan_mount *m = &run->plan->mounts.v[i];
+	cleanup_fd int target = -EBADF, fd = -EBADF;
+	struct stat st;
+	bool existed;
+	int r;
+
+	if (m->copy_symlink) {
+		r = copy_source_link(run, m, err);
+		if (r != 0)
+			return r < 0 ? r : 0;
+	}
+	fd = open_source(m, take_fd(&run->mount_fds[i]), err);
+	if (fd < 0)
+		return fd;
+	r = set_bind_attributes(m, fd, err);
+	if (r < 0)
+		return r;
+	if (fstat(fd, &st) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "stat source \"%s\"", m->source);
+	target = mount_target_open(run->rootfs_fd, m, S_ISDIR(st.st_mode), &existed, err);
+	if (target < 0)
+		return target;
+	return attach(m, fd, target, err);
+}
+
+static int apply_remount(struct run *run, size_t i, struct sbx_error *err)
+{
+	const struct plan_mount *m = &run->plan->mounts.v[i];
+	cleanup_fd int fd = path_open_in_root(run->rootfs_fd, m->destination, O_PATH, 0);
+
+	if (fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -fd, "open the destination");
+	return set_bind_attributes(m, fd, err);
+}
+
+static int apply_cgroup(struct run *run, size_t i, struct sbx_error *err)
+{
+	const struct plan_mount *m = &run->plan->mounts.v[i];
+	cleanup_fd int target = -EBADF;
+	bool existed;
+
+	target = mount_target_open(run->rootfs_fd, m, true, &existed, err);
+	return target < 0 ? target : mount_cgroup_view(run, m, target, err);
+}
+
+static int apply_all(struct run *run, struct sbx_error *err)
+{
+	const struct plan_mounts *mounts = &run->plan->mounts;
+	mode_t mask = umask(0);
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < mounts->n; i++) {
+		const struct plan_mount *m = &mounts->v[i];
+
+		if (m->remount)
+			r = apply_remount(run, i, err);
+		else if (m->kind == MOUNT_BIND)
+			r = apply_bind(run, i, err);
+		else if (m->kind == MOUNT_CGROUP)
+			r = apply_cgroup(run, i, err);
+		else
+			r = apply_filesystem(run, i, err);
+		if (r < 0)
+			r = sbx_prefix(err, "mount \"%s\" on \"%s\"",
+				       m->kind == MOUNT_BIND && m->source ? m->source : m->type,
+				       m->destination);
+	}
+	umask(mask);
+	return r;
+}
+
+static int make_late_read_only(struct run *run, struct sbx_error *err)
+{
+	const struct plan_mounts *mounts = &run->plan->mounts;
+	size_t i;
+	int r;
+
+	for (i = 0; i < mounts->n; i++) {
+		if (run->mount_fds[i] < 0)
+			continue;
+		r = mount_tree_set(run->mount_fds[i], false, MOUNT_ATTR_RDONLY, 0);
+		if (r < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, -r, "make \"%s\" read-only",
+					mounts->v[i].destination);
+		cleanup_close_fd(&run->mount_fds[i]);
+	}
+	return 0;
+}
+
+static int mounts_apply(struct run *run, enum stage stage, struct sbx_error *err)
+{
+	if (run->plan->mounts.n == 0)
+		return 0;
+	if (!run->mount_fds)
+		return sbx_fail(err, SBX_E_INTERNAL, 0, "mounts were not prepared");
+	if (stage == STAGE_MOUNTS)
+		return apply_all(run, err);
+	return stage == STAGE_PIVOT ? make_late_read_only(run, err) : 0;
+}
+
+/* ---- dump ---- */
+
+static void mounts_dump(const struct plan *plan, struct json_writer *w)
+{
+	static const char *const kinds[] = {"filesystem", "bind", "cgroup"};
+	size_t i;
+
+	json_begin_array(w, "mounts");
+	for (i = 0; i < plan->mounts.n; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		json_begin_object(w, NULL);
+		json_write_string(w, "destination", m->destination);
+		json_write_string(w, "kind", m->remount ? "remount" : kinds[m->kind]);
+		if (m->kind != MOUNT_BIND)
+			json_write_string(w, "type", m->type);
+		if (m->source)
+			json_write_string(w, "source", m->source);
+		if (m->kind == MOUNT_BIND)
+			json_write_bool(w, "recursive", m->recursive);
+		json_write_uint(w, "attrSet", m->attr_set);
+		json_write_uint(w, "attrClear", m->attr_clear);
+		json_write_uint(w, "attrSetRecursive", m->attr_set_recursive);
+		json_write_uint(w, "attrClearRecursive", m->attr_clear_recursive);
+		json_write_bool(w, "readOnlyLate", m->read_only_late);
+		if (m->data)
+			json_write_string(w, "data", m->data);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
 
 const struct room room_mounts = {
 	.name = "mounts",
+	.plan = mounts_plan,
+	.prepare = mounts_prepare,
+	.apply = mounts_apply,
+	.undo = mounts_undo,
+	.dump = mounts_dump,
 };

@@ -1,0 +1,150 @@
+/*
+ * Destinations. The text is checked when the plan is made, the object when it is opened: a link may
+ * lead to /proc too, so what was opened is asked for its file system.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "backends/linux/mount_target.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/kernel.h"
+#include "runtime/base/path.h"
+
+#define PROC_ROOT_INODE 1
+
+/* Files of /proc that lxcfs and its like replace; none of them is written or decides anything. */
+static const char *const proc_replaceable[] = {
+	"/proc/cpuinfo",  "/proc/diskstats",
+	"/proc/loadavg",  "/proc/meminfo",
+	"/proc/slabinfo", "/proc/stat",
+	"/proc/swaps",	  "/proc/sys/crypto/fips_enabled",
+	"/proc/uptime",	  "/proc/sys/kernel/ns_last_pid",
+};
+
+static bool is_proc_replaceable(const char *destination)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(proc_replaceable); i++) {
+		if (strcmp(destination, proc_replaceable[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_new(const struct plan_mount *m, const char *type)
+{
+	return m->kind == MOUNT_FILESYSTEM && strcmp(m->type, type) == 0;
+}
+
+int mount_target_check(const struct plan_mount *m, const char *pointer, struct sbx_error *err)
+{
+	const char *d = m->destination;
+
+	if (strcmp(d, "/") == 0)
+		return sbx_fail_at(err, SBX_E_UNSUPPORTED, pointer,
+				   "mount on \"/\": the root is set by root.path");
+	if (m->remount || !path_is_below(d, "/proc"))
+		return 0;
+	if (strcmp(d, "/proc") == 0) {
+		if (is_new(m, "proc") || m->kind == MOUNT_BIND)
+			return 0;
+	} else if (is_proc_replaceable(d)) {
+		return 0;
+	}
+	return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer,
+			   "mount on \"%s\": cannot be mounted because it is inside /proc", d);
+}
+
+bool mount_is_procfs_root(int fd)
+{
+	struct statfs fs;
+	struct stat st;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC && fstat(fd, &st) == 0 &&
+	       st.st_ino == PROC_ROOT_INODE;
+}
+
+/* proc and sysfs, and whatever is bound on their places. */
+static bool needs_ordinary_directory(const struct plan_mount *m)
+{
+	return is_new(m, "proc") || is_new(m, "sysfs") || strcmp(m->destination, "/proc") == 0 ||
+	       strcmp(m->destination, "/sys") == 0;
+}
+
+static int open_ordinary_directory(int root_fd, const struct plan_mount *m, bool *ret_existed,
+				   struct sbx_error *err)
+{
+	cleanup_fd int fd = path_open_in_root_nofollow(root_fd, m->destination, O_PATH);
+	struct stat st;
+
+	*ret_existed = fd != -ENOENT;
+	if (fd == -ENOENT)
+		fd = path_make_dirs_in_root(root_fd, m->destination, 0755);
+	if (fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -fd, "open the destination");
+	if (fstat(fd, &st) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "stat the destination");
+	if (!S_ISDIR(st.st_mode))
+		return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
+				"\"%s\" must be mounted on ordinary directory", m->destination);
+	return take_fd(&fd);
+}
+
+/* Inside a procfs only its root (by a new procfs) and the listed files may be covered. */
+static int check_covered(int fd, const struct plan_mount *m, struct sbx_error *err)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "stat the destination's file system");
+	if (fs.f_type != PROC_SUPER_MAGIC || is_proc_replaceable(m->destination))
+		return 0;
+	if (strcmp(m->destination, "/proc") == 0 || (is_new(m, "proc") && mount_is_procfs_root(fd)))
+		return 0;
+	return sbx_fail(err, SBX_E_UNSAFE_PATH, 0, "cannot be mounted because it is inside /proc");
+}
+
+static int open_or_make(int root_fd, const struct plan_mount *m, bool directory, bool *ret_existed)
+{
+	const char *d = m->destination;
+	int fd;
+
+	if (is_proc_replaceable(d))
+		return path_open_no_symlinks(root_fd, d + 1, O_PATH);
+	if (m->destination_nofollow)
+		fd = path_open_in_root_nofollow(root_fd, d, O_PATH);
+	else
+		fd = path_open_in_root(root_fd, d, O_PATH | (directory ? O_DIRECTORY : 0), 0);
+	*ret_existed = fd != -ENOENT;
+	if (fd != -ENOENT)
+		return fd;
+	return directory ? path_make_dirs_in_root(root_fd, d, 0755)
+			 : path_make_file_in_root(root_fd, d, 0644);
+}
+
+int mount_target_open(int root_fd, const struct plan_mount *m, bool directory, bool *ret_existed,
+		      struct sbx_error *err)
+{
+	cleanup_fd int fd = -EBADF;
+	bool existed = true;
+	int r;
+
+	if (needs_ordinary_directory(m)) {
+		fd = open_ordinary_directory(root_fd, m, &existed, err);
+		if (fd < 0)
+			return fd;
+	} else {
+		fd = open_or_make(root_fd, m, directory, &existed);
+		if (fd < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, -fd, "open the destination");
+	}
+	r = existed ? check_covered(fd, m, err) : 0;
+	if (r < 0)
+		return r;
+	*ret_existed = existed;
+	return take_fd(&fd);
+}

@@ -40,15 +40,19 @@ struct json_node {
 	struct json_node *parent;
 };
 
+#define JSON_DEPTH_MAX 256 /* hard bound, above every max_depth */
+
 struct json_limits {
 	size_t max_bytes;
-	uint32_t max_depth;
+	uint32_t max_depth; /* open arrays and objects at once */
 	uint32_t max_values;
 	size_t max_string_bytes;
 };
 
-extern const struct json_limits json_limits_config; /* config.json: 16 MiB, depth 64, 1 Mi values */
-extern const struct json_limits json_limits_profile; /* 256 KiB, depth 16, 16 Ki values */
+extern const struct json_limits
+	json_limits_config; /* config.json: 16 MiB, depth 64, 1 Mi values, texts of 1 MiB */
+extern const struct json_limits
+	json_limits_profile; /* 256 KiB, depth 16, 16 Ki values, texts of 64 KiB */
 
 /*
  * Parse a document. what names it in messages ("config.json"). SBX_E_INVALID_JSON with the line,

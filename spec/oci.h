@@ -338,6 +338,15 @@ const char *oci_annotation(const struct oci_spec *spec, const char *key);
 const char *oci_ns_name(enum oci_ns ns);
 int oci_ns_flag(enum oci_ns ns);
 
+/*
+ * The path below /proc/sys of a sysctl name, "net/ipv4/ip_forward": both "." and "/" separate, the
+ * first of them in the name decides, the other one then stands for a "." inside a component
+ * (sysctl(8)). -EINVAL where a component is empty, "." or "..", or holds a blank or control byte,
+ * or where the path does not fit.
+ */
+#define OCI_SYSCTL_PATH_MAX 256
+int oci_sysctl_path(const char *key, char *ret, size_t size);
+
 /* hooks member name ("createRuntime"). */
 const char *oci_hook_kind_name(enum oci_hook_kind kind);
 

@@ -27,12 +27,14 @@ static const char *const templates[] = {
 		    "\"defaultAction\":\"SCMP_ACT_ERRNO\",%s}}}",
 };
 
-static void run_case(size_t number, const struct oci_case *row)
+/* Whether a case comes out as the table says; else it is printed. */
+static bool run_case(const struct oci_case *row)
 {
 	cleanup_arena struct arena arena;
 	struct sbx_error err = {0};
 	struct oci_spec *spec = NULL;
 	char document[4096];
+	bool right;
 	int n, r;
 
 #pragma GCC diagnostic push
@@ -41,28 +43,29 @@ static void run_case(size_t number, const struct oci_case *row)
 #pragma GCC diagnostic pop
 	arena_init(&arena, ARENA_BYTES);
 	r = oci_parse(&arena, document, (size_t)n, &spec, &err);
-	if (!row->pointer) {
-		if (r != 0 || !spec)
-			fail_msg("row %zu: %s: refused: %s", number, document, err.message);
-		return;
-	}
-	if (r == 0 || spec)
-		fail_msg("row %zu: %s: accepted", number, document);
-	if (strcmp(err.pointer, row->pointer) != 0 || !strstr(err.message, row->message))
-		fail_msg("row %zu: %s: %s [%s]", number, document, err.message, err.pointer);
-	if (err.code != SBX_E_INVALID_CONFIG && err.code != SBX_E_INVALID_JSON)
-		fail_msg("row %zu: code %d", number, (int)err.code);
-	/* The pointer stands in the text too, for those who only see that. */
-	if (row->pointer[0])
-		assert_non_null(strstr(err.message, row->pointer));
+	if (!row->pointer)
+		right = r == 0 && spec;
+	else
+		/* The pointer stands in the text too, for those who only see that. */
+		right = r < 0 && !spec && strcmp(err.pointer, row->pointer) == 0 &&
+			strstr(err.message, row->message) && strstr(err.message, err.pointer) &&
+			(err.code == SBX_E_INVALID_CONFIG || err.code == SBX_E_INVALID_JSON);
+	if (!right)
+		print_error("%s: %d, %s [%s], expected %s [%s]\n", document, r, err.message,
+			    err.pointer, row->message ? row->message : "no error",
+			    row->pointer ? row->pointer : "");
+	return right;
 }
 
 static void test_cases(void **state)
 {
+	size_t wrong = 0;
+
 	(void)state;
 	for (size_t i = 0; i < oci_cases_n; i++)
-		run_case(i, &oci_cases[i]);
+		wrong += !run_case(&oci_cases[i]);
 	print_message("%zu cases\n", oci_cases_n);
+	assert_int_equal(wrong, 0);
 }
 
 /* ---- the golden document ---- */

@@ -26,9 +26,10 @@
 #include "runtime/profile_sources.h"
 #include "runtime/sockets.h"
 
-#define CONFIG_BYTES_MAX ((size_t)16 << 20)
-#define START_SOCKET	 "start"
-#define START_SOCKET_NEW "start.new"
+#define CONFIG_BYTES_MAX  ((size_t)16 << 20)
+#define PROFILE_BYTES_MAX ((size_t)1 << 20)
+#define START_SOCKET	  "start"
+#define START_SOCKET_NEW  "start.new"
 
 void container_init(struct container *c)
 {
@@ -381,6 +382,24 @@ int container_load_spec(struct container *c, struct sbx_error *err)
 	if (rc < 0)
 		return sbx_fail(err, SBX_E_INVALID_STATE_FILE, -rc, "read the stored config.json");
 	return oci_parse(&c->arena, text.data, text.len, &c->spec, err);
+}
+
+int container_load_policy(struct container *c, struct sbx_error *err)
+{
+	cleanup_buf struct buf text = BUF_INIT;
+	struct profile *profile = NULL;
+	struct strings sources = {0};
+	int rc = fd_read_file_at(c->dir_fd, "profile", PROFILE_BYTES_MAX, &text);
+
+	/* A confined container without its profile must not run anything. */
+	if (rc < 0 && (rc != -ENOENT || c->state.confined))
+		return sbx_fail(err, SBX_E_INVALID_STATE_FILE, -rc, "read the stored profile");
+	if (rc == 0)
+		rc = profile_parse(&c->arena, text.data, text.len, PROFILE_ROLE_PROFILE, NULL,
+				   &profile, err);
+	else
+		rc = 0;
+	return rc < 0 ? rc : policy_build(&c->arena, c->spec, profile, &sources, &c->policy, err);
 }
 
 static void kill_first_process(const struct container_state *state)

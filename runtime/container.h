@@ -72,6 +72,9 @@ int container_open(struct container *c, const struct global_options *global, con
 /* The stored copy of config.json into c->spec. */
 int container_load_spec(struct container *c, struct sbx_error *err);
 
+/* For exec: the policy of the stored profile (none: plain) over c->spec. */
+int container_load_policy(struct container *c, struct sbx_error *err);
+
 /* Kill what is left, remove the cgroup, run poststop hooks, remove the directory. */
 int container_destroy(struct container *c, struct sbx_error *err);
 

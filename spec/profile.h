@@ -15,6 +15,7 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/base/error.h"
+#include "spec/json.h"
 #include "spec/json_write.h"
 #include "spec/oci.h"
 #include "spec/target.h"
@@ -44,43 +45,46 @@ struct profile_root {
 	enum access read, write;
 };
 
-struct profile_rule {
-	struct target target;
-	enum access access;
-	uint32_t address_classes; /* ADDRESS_CLASS_* of target.h */
-	bool tls_any;		  /* tls: "any" */
-	bool ech_allow;		  /* ech: "allow" */
-	bool inspect;
+/* What the proxy expects of the bytes on a connection (network.rules[].tls). */
+enum tls_mode {
+	TLS_AUTO,    /* left out: TLS on 443 and wherever a hello is seen, HTTP on 80 */
+	TLS_REQUIRE, /* a ClientHello whose name is the target */
+	TLS_HTTP,    /* plain HTTP whose Host is the target */
+	TLS_ANY,     /* any bytes */
 };
 
+struct profile_rule {
+#define PROFILE_RULE_MEMBER(type, name, narrow, encode) type name;
+#include "spec/profile_members.def"
+#undef PROFILE_RULE_MEMBER
+};
+
+struct profile_forward {
+	uint16_t listen; /* port on the container's loopback */
+	struct target to;
+};
+
+struct profile_proxy_ports {
+	uint16_t http, socks; /* 0: the default */
+};
+
+/* Absent is infinite, but for the two that have a default. */
 struct profile_limits {
 	struct oci_opt_u64 deadline_ms, terminate_grace_ms, output_bytes, pids, memory_bytes,
 		cpus_milli, scratch_bytes;
 };
+#define PROFILE_TERMINATE_GRACE_DEFAULT_MS UINT64_C(10000)
+#define PROFILE_SCRATCH_DEFAULT_BYTES	   (UINT64_C(1) << 30)
 
+/* The members stand in profile_members.def, each with its rule for profile_restrict(). */
 struct profile {
-	struct profile_root workspace; /* path NULL where a ceiling leaves it out */
-	enum access host_read, host_write;
-	struct profile_root *roots; /* sorted by path */
-	size_t roots_n;
-	struct strings protect; /* sorted; "@git" or a relative path */
-	enum access network;
-	const char *route; /* "direct" or a configured route's name */
-	struct profile_rule *rules;
-	size_t rules_n;
-	bool learn, proxy_env;
-	const struct json_node *forwards, *proxy_ports; /* kept as written, NULL where absent */
-	enum access command;
-	enum home_kind home;
-	enum isolation isolation;
-	bool ack_unconfined;
-	struct strings unix_sockets; /* sorted */
-	struct profile_limits limits;
-	enum on_detach on_detach;
-	uint32_t require; /* GUARANTEE_BIT()s */
-	bool require_unix_sockets;
-	enum level min_level;
+#define PROFILE_MEMBER(type, name, narrow, encode) type name;
+#include "spec/profile_members.def"
+#undef PROFILE_MEMBER
 };
+
+#define PROFILE_ROUTE_DIRECT "direct"
+#define PROFILE_PROTECT_GIT  "@git"
 
 /* Whether a document may leave out workspace.root. */
 enum profile_role { PROFILE_ROLE_PROFILE, PROFILE_ROLE_CEILING };
@@ -121,6 +125,25 @@ void profile_write(struct json_writer *w, const char *key, const struct profile 
 /* The rule for a path: the longest root that holds it (workspace, roots), else the host's values.
  */
 struct profile_root profile_rule_for(const struct profile *profile, const char *path);
+
+/* The value for every path of a tree, "tree:PATH" of the document: PATH must be the workspace or a
+ * root. Roots and protected paths below it keep their own values. -ENOENT where it is neither. */
+int profile_rule_for_tree(const struct profile *profile, const char *path,
+			  struct profile_root *ret);
+
+/* The protect entry that covers a path, NULL where none does; writing there is denied. */
+const char *profile_protects(const struct profile *profile, const char *path);
+
+/* The value for a target (a set of hosts and ports: the narrowest in it); ret_rule (may be NULL) is
+ * the rule that decided, NULL for network.access. */
+enum access profile_network_access(const struct profile *profile, const struct target *target,
+				   const struct profile_rule **ret_rule);
+
+/* The network part alone, with everything else open: what a pod's sandbox container gets. */
+struct profile *profile_network_part(struct arena *arena, const struct profile *profile);
+
+/* True for a name that an installed profile may have: [a-z0-9][a-z0-9._-]*, at most 64 bytes. */
+bool profile_name_is_valid(const char *name);
 
 const char *access_name(enum access access);
 const char *guarantee_name(enum guarantee guarantee);

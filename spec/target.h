@@ -47,7 +47,36 @@ bool target_covers(const struct target *outer, const struct target *inner);
 
 bool target_equal(const struct target *a, const struct target *b);
 
-/* Classes of a literal or CIDR (union over the range); 0 for a public one and for names. */
+/* A total order for sorted lists: kind, host, prefix, port. */
+int target_compare(const struct target *a, const struct target *b);
+
+/* Every host of inner, whatever the ports, is one of outer. */
+bool target_host_covers(const struct target *outer, const struct target *inner);
+
+/* The hosts and ports of both; false where there are none. A name never meets an address. */
+bool target_intersect(const struct target *a, const struct target *b, struct target *ret);
+
+/* How narrow the host is: of two hosts that cover a third, the greater number is the inner one. */
+unsigned target_specificity(const struct target *target);
+
+/* One host (a name, a literal), as against a wildcard or a CIDR. */
+bool target_is_single_host(const struct target *target);
+
+/* The IPv4 target inside a mapped, compatible, NAT64 (64:ff9b::/96) or 6to4 address or range; false
+ * where target is none of these. */
+bool target_decode_ipv4(const struct target *target, struct target *ret);
+
+/*
+ * Address classes: any of them in the range (union), and those that all of the range has in common.
+ * For a literal both are the same. 0 for public addresses and for names. Embedded IPv4 is decoded
+ * first.
+ */
 uint32_t target_address_classes(const struct target *target);
+uint32_t target_address_classes_common(const struct target *target);
+
+/* "private", "link-local", "loopback", "metadata"; 0 for another text. */
+uint32_t address_class_from_name(const char *name);
+/* The name of one ADDRESS_CLASS_ bit, NULL for a bit without a name. */
+const char *address_class_name(uint32_t bit);
 
 #endif

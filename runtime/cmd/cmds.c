@@ -5,6 +5,6 @@
 #include "runtime/base/cleanup.h"
 
 const struct cmd *const cmds[] = {
-	NULL,
+	&cmd_doctor,
 };
-const size_t cmds_n = ARRAY_SIZE(cmds) - 1;
+const size_t cmds_n = ARRAY_SIZE(cmds);

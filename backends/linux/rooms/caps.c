@@ -295,6 +295,7 @@ static void caps_dump(const struct plan *plan, struct json_writer *w)
 	int cap;
 	char *name;
 
+	json_begin_object(w, "privileges");
 	json_write_bool(w, "noNewPrivileges", plan->process.no_new_privs);
 	for (i = 0; i < CAPSET_COUNT; i++) {
 		json_begin_array(w, set_names[i]);
@@ -307,6 +308,7 @@ static void caps_dump(const struct plan *plan, struct json_writer *w)
 		}
 		json_end_array(w);
 	}
+	json_end_object(w);
 }
 
 const struct room room_caps = {

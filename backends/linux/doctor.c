@@ -1,0 +1,198 @@
+/*
+ * One row a mechanism: a probe that says what it saw, and the remedy when it does not work. A probe
+ * that must change namespaces does so in a forked child and answers with an errno.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backends/linux/doctor.h"
+#include "backends/linux/host.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/kernel.h"
+#include "runtime/base/proc.h"
+#include "runtime/base/procfs.h"
+
+typedef bool (*doctor_probe)(const struct host_facts *host, char *reason, size_t size);
+
+static bool say(char *reason, size_t size, int errnum)
+{
+	snprintf(reason, size, "%s", errnum ? strerrordesc_np(errnum) : "works");
+	return errnum == 0;
+}
+
+/* Run check in a child; its return value (an errno below 256) is the answer. */
+static int in_child(int (*check)(void))
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(check());
+	if (pid < 0)
+		return errno;
+	return proc_wait(pid, &status) < 0 ? EIO : status;
+}
+
+static int try_user_namespace(void)
+{
+	return unshare(CLONE_NEWUSER) < 0 ? errno : 0;
+}
+
+static int try_namespaces(void)
+{
+	int user = geteuid() == 0 ? 0 : CLONE_NEWUSER;
+
+	if (unshare(user | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |
+		    CLONE_NEWCGROUP) < 0)
+		return errno;
+	return 0;
+}
+
+/* A new proc needs a process in the new pid namespace, and a /proc that nothing covers
+ * (mount_too_revealing). */
+static int mount_proc(void)
+{
+	return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? errno
+											  : 0;
+}
+
+static int try_proc(void)
+{
+	int rc = try_namespaces();
+
+	if (rc)
+		return rc;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return errno;
+	return in_child(mount_proc);
+}
+
+static bool probe_user_namespace(const struct host_facts *host, char *reason, size_t size)
+{
+	(void)host;
+	return say(reason, size, in_child(try_user_namespace));
+}
+
+static bool probe_namespaces(const struct host_facts *host, char *reason, size_t size)
+{
+	(void)host;
+	return say(reason, size, in_child(try_namespaces));
+}
+
+static bool probe_proc(const struct host_facts *host, char *reason, size_t size)
+{
+	(void)host;
+	return say(reason, size, in_child(try_proc));
+}
+
+static bool probe_landlock(const struct host_facts *host, char *reason, size_t size)
+{
+	snprintf(reason, size, host->landlock_abi ? "ABI %u" : "not there", host->landlock_abi);
+	return host->landlock_abi >= 3;
+}
+
+static bool probe_seccomp(const struct host_facts *host, char *reason, size_t size)
+{
+	return say(reason, size, host->seccomp_filter ? 0 : ENOSYS);
+}
+
+static bool probe_mount_api(const struct host_facts *host, char *reason, size_t size)
+{
+	return say(reason, size, host->mount_api ? 0 : ENOSYS);
+}
+
+static bool probe_openat2(const struct host_facts *host, char *reason, size_t size)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+	cleanup_fd int fd = sys_openat2(AT_FDCWD, ".", &how);
+
+	(void)host;
+	return say(reason, size, fd < 0 ? -fd : 0);
+}
+
+static bool probe_cgroup(const struct host_facts *host, char *reason, size_t size)
+{
+	snprintf(reason, size, "layout %s", cgroup_mode_name(host->cgroup_mode));
+	return host->cgroup_mode != CGROUP_MODE_NONE;
+}
+
+static bool is_installed(const char *name)
+{
+	static const char *const folders[] = {"/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin"};
+	char path[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		snprintf(path, sizeof(path), "%s/%s", folders[i], name);
+		if (access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool probe_id_helpers(const struct host_facts *host, char *reason, size_t size)
+{
+	bool works = host->privileged || (is_installed("newuidmap") && is_installed("newgidmap"));
+
+	snprintf(reason, size, "%s",
+		 host->privileged ? "not needed as root"
+		 : works	  ? "installed"
+				  : "newuidmap or newgidmap is not installed");
+	return works;
+}
+
+struct doctor_row {
+	const char *mechanism, *serves;
+	doctor_probe probe;
+	const char *remedy;
+};
+
+static const struct doctor_row rows[] = {
+	{"namespaces", "own mounts, processes, ipc, network: every boundary of a profile",
+	 probe_namespaces,
+	 "run as root, or allow user namespaces; in a container, ask for CAP_SYS_ADMIN or a "
+	 "security profile that allows unshare(2)"},
+	{"user namespace", "containers of an ordinary user", probe_user_namespace,
+	 "set user.max_user_namespaces above 0 (sysctl), and kernel.unprivileged_userns_clone or "
+	 "kernel.apparmor_restrict_unprivileged_userns where the kernel has them"},
+	{"id helpers", "more than one id for an ordinary user", probe_id_helpers,
+	 "install uidmap (Debian, Ubuntu) or shadow-utils (Fedora), and list the user in "
+	 "/etc/subuid and /etc/subgid"},
+	{"own proc", "processBoundary", probe_proc,
+	 "in a container, unmask /proc (podman: --security-opt unmask=ALL)"},
+	{"mount API", "writeBoundary and readBoundary, mounts by descriptor", probe_mount_api,
+	 "use Linux 5.12 or newer, or a security profile around us that allows open_tree(2), "
+	 "fsopen(2), move_mount(2), mount_setattr(2)"},
+	{"openat2", "safe paths in a container's root (a slower walk replaces it)", probe_openat2,
+	 "use Linux 5.6 or newer"},
+	{"landlock", "writeBoundary and readBoundary, the second layer", probe_landlock,
+	 "use Linux 6.2 or newer (ABI 3) with landlock in the lsm= list"},
+	{"seccomp", "processBoundary, the syscall floor", probe_seccomp,
+	 "use a kernel with CONFIG_SECCOMP_FILTER, or a security profile that allows seccomp(2)"},
+	{"cgroup", "limits, devices, pause, and the end of every process", probe_cgroup,
+	 "mount cgroup2 on /sys/fs/cgroup"},
+};
+
+size_t doctor_examine(struct doctor_finding *findings)
+{
+	struct host_facts host;
+
+	_Static_assert(ARRAY_SIZE(rows) <= DOCTOR_FINDINGS_MAX, "the findings' bound");
+	host_probe(&host);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct doctor_finding *finding = &findings[i];
+
+		finding->mechanism = rows[i].mechanism;
+		finding->serves = rows[i].serves;
+		finding->works = rows[i].probe(&host, finding->reason, sizeof(finding->reason));
+		finding->remedy = finding->works ? "" : rows[i].remedy;
+	}
+	return ARRAY_SIZE(rows);
+}

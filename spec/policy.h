@@ -12,6 +12,10 @@
 #include "spec/profile.h"
 #include "spec/report.h"
 
+#define POLICY_SCRATCH_PATH	  "/tmp"
+#define POLICY_SCRATCH_PATH_OTHER "/run/sbx" /* where /tmp is the bundle's or the profile's own */
+#define POLICY_HOME_NAME	  ".home"    /* below scratch, isolated home */
+
 struct path_rule {
 	const char *path;    /* canonical, inside the container */
 	bool read, write;    /* effective: only "allow" opens */
@@ -44,9 +48,35 @@ struct policy {
 int policy_build(struct arena *arena, const struct oci_spec *spec, const struct profile *profile,
 		 const struct strings *sources, struct policy **ret, struct sbx_error *err);
 
-/* The environment of a further process (exec) under the same profile. */
+/*
+ * Whether the profile lets this command start: SBX_E_COMMAND_DENIED, or SBX_E_GRANT_REQUIRED with
+ * the requirement list in the message. policy_build() asks for the first process; exec asks for
+ * its own.
+ */
+int policy_check_command(const struct profile *profile, const struct strings *args,
+			 struct sbx_error *err);
+
+/*
+ * What a gated start needs, as the array of grants' requirements: one command.start.v1 whose scope
+ * and target are the normalised command, argv as a JSON array.
+ */
+void policy_write_requirements(struct json_writer *w, const char *key, const struct strings *args);
+
+/*
+ * The environment of a further process (exec) under the same profile. Under a profile: what env
+ * names, of equal names the last, without the variables that make a loader, a shell or an
+ * interpreter run code of the caller's choice (named in ret_dropped), plus TMPDIR and the isolated
+ * HOME. Without one: env with the last of equal names.
+ */
 int policy_environment(struct arena *arena, const struct policy *policy, const struct strings *env,
 		       struct strings *ret_env, struct strings *ret_dropped, struct sbx_error *err);
+
+/*
+ * What the report knows before any mechanism speaks: asked bits, sources, what may be written, the
+ * gated capabilities (closed), the environment with the dropped variables. Called once, before the
+ * rooms plan.
+ */
+void policy_report(const struct policy *policy, struct report *report);
 
 /* The object of `sbx-runtime plan`: what the backend will be asked. */
 void policy_write(struct json_writer *w, const char *key, const struct policy *policy);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "spec/json_write.h"
 #include "spec/profile.h"
 
 enum outcome { OUTCOME_ENFORCED, OUTCOME_NARROWED, OUTCOME_UNENFORCED, OUTCOME_UNKNOWN };
@@ -28,6 +29,7 @@ struct report {
 	struct report_entry *entries;
 	size_t n, cap;
 	uint32_t asked;	  /* bits the profile asks for */
+	uint32_t lost;	  /* bits of entries that could not be recorded */
 	uint32_t reached; /* set by report_finish() */
 	enum level level;
 	bool capped_degraded; /* level is at most degraded */
@@ -53,5 +55,15 @@ int report_check(const struct report *report, const struct profile *profile, str
 /* The object of `sbx-runtime report`; now_bits are what still holds. */
 void report_write(struct json_writer *w, const char *key, const struct report *report,
 		  uint32_t now_bits);
+
+/*
+ * A stored report again, as create wrote it but for "now": the stored guaranteeBits while the
+ * container is alive, else 0. Members that this release does not know are kept.
+ * SBX_E_INVALID_STATE_FILE where data is no report.
+ */
+int report_rewrite(struct json_writer *w, const char *data, size_t len, bool alive,
+		   struct sbx_error *err);
+
+const char *outcome_name(enum outcome outcome);
 
 #endif

@@ -1,0 +1,420 @@
+/*
+ * Bundle and profile into one policy.
+ *
+ * First what this release does not enforce is refused by name, then the command is judged, then the
+ * rules are copied with "gated" already read as closed: a backend sees only what is open. Nothing
+ * here asks the system; existence, links and file systems of the paths are checked by the rooms on
+ * the objects themselves.
+ */
+#include "spec/policy.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/path.h"
+
+#define UNBUILT "this release does not enforce it yet"
+
+/* ---- what is not built ---- */
+
+struct unbuilt_row {
+	bool asked;
+	const char *pointer;
+};
+
+static bool rules_open_something(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->rules_n; i++)
+		if (profile->rules[i].access != ACCESS_DENY)
+			return true;
+	return false;
+}
+
+/* Rules that only deny need no proxy: without a rule that opens, the empty namespace denies all. */
+static int refuse_unbuilt(const struct profile *p, struct sbx_error *err)
+{
+	const struct unbuilt_row rows[] = {
+		{p->protect.n != 0, "/protect"},
+		{p->unix_sockets.n != 0, "/unixSockets"},
+		{p->limits.deadline_ms.set, "/limits/deadline"},
+		{p->limits.terminate_grace_ms.set, "/limits/terminateGrace"},
+		{p->limits.output_bytes.set, "/limits/outputBytes"},
+		{p->limits.pids.set, "/limits/pids"},
+		{p->limits.memory_bytes.set, "/limits/memory"},
+		{p->limits.cpus_milli.set, "/limits/cpus"},
+		{rules_open_something(p), "/network/rules"},
+		{p->forwards_n != 0, "/network/forwards"},
+		{p->learn, "/network/learn"},
+		{p->proxy_env, "/network/proxyEnv"},
+		{p->proxy_ports.http || p->proxy_ports.socks, "/network/proxyPorts"},
+		{strcmp(p->route, PROFILE_ROUTE_DIRECT) != 0, "/network/route"},
+		{p->on_detach != DETACH_DEFAULT, "/onDetach"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].asked)
+			return sbx_fail_at(err, SBX_E_UNSUPPORTED, rows[i].pointer,
+					   "the profile asks for %s: %s", rows[i].pointer + 1,
+					   UNBUILT);
+	return 0;
+}
+
+/* ---- the command ---- */
+
+void policy_write_requirements(struct json_writer *w, const char *key, const struct strings *args)
+{
+	cleanup_buf struct buf command = BUF_INIT;
+	struct json_writer inner;
+	const char *text;
+
+	json_writer_init(&inner, &command, 0);
+	json_write_strings(&inner, NULL, args->v, args->n);
+	text = buf_failed(&command) || !command.data ? "[]" : command.data;
+	json_begin_array(w, key);
+	json_begin_object(w, NULL);
+	json_write_string(w, "kind", "command.execute");
+	json_write_string(w, "scope", text);
+	json_write_string(w, "class", "command.start.v1");
+	json_write_string(w, "target", text);
+	json_end_object(w);
+	json_end_array(w);
+}
+
+int policy_check_command(const struct profile *profile, const struct strings *args,
+			 struct sbx_error *err)
+{
+	cleanup_buf struct buf list = BUF_INIT;
+	struct json_writer w;
+
+	if (profile->command == ACCESS_ALLOW)
+		return 0;
+	if (profile->command == ACCESS_DENY)
+		return sbx_fail_at(err, SBX_E_COMMAND_DENIED, "/command",
+				   "start \"%s\": the profile denies commands",
+				   args->n ? args->v[0] : "");
+	json_writer_init(&w, &list, 0);
+	policy_write_requirements(&w, NULL, args);
+	return sbx_fail_at(
+		err, SBX_E_GRANT_REQUIRED, "/command",
+		"start a command that the profile gates, without a grant: requirements %s",
+		buf_failed(&list) || !list.data ? "[]" : list.data);
+}
+
+/* ---- paths ---- */
+
+static int compare_rules(const void *a, const void *b)
+{
+	const struct path_rule *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+static struct path_rule path_rule_of(const struct profile_root *root, const char *feature)
+{
+	return (struct path_rule){root->path, root->read == ACCESS_ALLOW,
+				  root->write == ACCESS_ALLOW, feature};
+}
+
+static int collect_paths(struct arena *arena, const struct profile *profile, struct policy *policy,
+			 struct sbx_error *err)
+{
+	struct path_rule *rules = arena_alloc_array(arena, profile->roots_n + 1, sizeof(*rules));
+	size_t n = 0;
+
+	if (!rules)
+		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "make the policy");
+	if (profile->workspace.path)
+		rules[n++] = path_rule_of(&profile->workspace, "workspace");
+	for (size_t i = 0; i < profile->roots_n; i++) {
+		const char *feature = arena_printf(arena, "roots[%zu]", i);
+
+		if (!feature)
+			return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "make the policy");
+		rules[n++] = path_rule_of(&profile->roots[i], feature);
+	}
+	qsort(rules, n, sizeof(*rules), compare_rules);
+	policy->paths = rules;
+	policy->paths_n = n;
+	return 0;
+}
+
+/* The rule that holds for the parent of a rule's path; NULL: the host's values. */
+static const struct path_rule *enclosing_rule(const struct policy *policy, size_t index)
+{
+	/* Sorted by bytes, what holds a path comes before it; the last one is the longest. */
+	for (size_t i = index; i-- > 0;)
+		if (path_is_below(policy->paths[index].path, policy->paths[i].path))
+			return &policy->paths[i];
+	return NULL;
+}
+
+/* Pointer of the member "read" or "write" of a rule: "/roots/3/read", "/workspace/read". */
+static void rule_pointer(const struct path_rule *rule, const char *member, char *out, size_t size)
+{
+	unsigned index;
+
+	if (sscanf(rule->feature, "roots[%u]", &index) == 1)
+		snprintf(out, size, "/roots/%u/%s", index, member);
+	else
+		snprintf(out, size, "/%s/%s", rule->feature, member);
+}
+
+/* A narrower rule inside a wider one needs a carve-out by mounts. */
+static int refuse_carve_outs(const struct policy *policy, struct sbx_error *err)
+{
+	for (size_t i = 0; i < policy->paths_n; i++) {
+		const struct path_rule *rule = &policy->paths[i];
+		const struct path_rule *outer = enclosing_rule(policy, i);
+		bool read = outer ? outer->read : policy->host_read;
+		bool write = outer ? outer->write : policy->host_write;
+		const char *member = read && !rule->read     ? "read"
+				     : write && !rule->write ? "write"
+							     : NULL;
+		char pointer[128];
+
+		if (!member)
+			continue;
+		rule_pointer(rule, member, pointer, sizeof(pointer));
+		return sbx_fail_at(err, SBX_E_UNSUPPORTED, pointer,
+				   "the profile narrows %s of \"%s\" inside %s%s%s, where it is "
+				   "allowed: carve-outs: %s",
+				   member, rule->path, outer ? "\"" : "",
+				   outer ? outer->path : "the host", outer ? "\"" : "", UNBUILT);
+	}
+	return 0;
+}
+
+/* ---- scratch ---- */
+
+static bool is_taken(const struct policy *policy, const char *path)
+{
+	for (size_t i = 0; i < policy->paths_n; i++)
+		if (path_is_below(policy->paths[i].path, path))
+			return true;
+	for (size_t i = 0; i < policy->spec->mounts_n; i++) {
+		char destination[PATH_MAX];
+
+		if (path_normalize(policy->spec->mounts[i].destination, destination,
+				   sizeof(destination)) == 0 &&
+		    path_is_below(destination, path))
+			return true;
+	}
+	return false;
+}
+
+static int place_scratch(struct policy *policy, const struct profile *profile,
+			 struct sbx_error *err)
+{
+	const struct oci_opt_u64 *limit = &profile->limits.scratch_bytes;
+
+	policy->scratch_bytes = limit->set ? limit->v : PROFILE_SCRATCH_DEFAULT_BYTES;
+	policy->scratch_path = POLICY_SCRATCH_PATH;
+	if (!is_taken(policy, POLICY_SCRATCH_PATH))
+		return 0;
+	policy->scratch_path = POLICY_SCRATCH_PATH_OTHER;
+	if (is_taken(policy, POLICY_SCRATCH_PATH_OTHER))
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, 0,
+				"place the scratch folder: bundle and profile have %s and %s for "
+				"themselves",
+				POLICY_SCRATCH_PATH, POLICY_SCRATCH_PATH_OTHER);
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static bool allows_everywhere(const struct profile *p, bool write)
+{
+	bool all = (write ? p->host_write : p->host_read) == ACCESS_ALLOW;
+
+	if (p->workspace.path)
+		all = all && (write ? p->workspace.write : p->workspace.read) == ACCESS_ALLOW;
+	for (size_t i = 0; i < p->roots_n; i++)
+		all = all && (write ? p->roots[i].write : p->roots[i].read) == ACCESS_ALLOW;
+	return all;
+}
+
+/* The boundaries that a sandboxed profile asks for, with those that it requires by name. */
+static uint32_t asked_bits(const struct profile *p)
+{
+	const struct profile_limits *limits = &p->limits;
+	uint32_t bits = p->require | GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY) |
+			GUARANTEE_BIT(GUARANTEE_ENV_SCRUB);
+
+	if (!allows_everywhere(p, true))
+		bits |= GUARANTEE_BIT(GUARANTEE_WRITE_BOUNDARY);
+	if (!allows_everywhere(p, false))
+		bits |= GUARANTEE_BIT(GUARANTEE_READ_BOUNDARY);
+	if (p->network != ACCESS_ALLOW)
+		bits |= GUARANTEE_BIT(GUARANTEE_NETWORK_BOUNDARY);
+	if (rules_open_something(p))
+		bits |= GUARANTEE_BIT(GUARANTEE_TARGET_NETWORK);
+	if (limits->pids.set || limits->memory_bytes.set || limits->cpus_milli.set)
+		bits |= GUARANTEE_BIT(GUARANTEE_RESOURCE_LIMITS);
+	return bits;
+}
+
+static int build_confined(struct arena *arena, const struct profile *profile, struct policy *policy,
+			  struct sbx_error *err)
+{
+	int r;
+
+	policy->confined = true;
+	policy->host_read = profile->host_read == ACCESS_ALLOW;
+	policy->host_write = profile->host_write == ACCESS_ALLOW;
+	policy->network_allowed = profile->network == ACCESS_ALLOW;
+	policy->isolated_home = profile->home == HOME_ISOLATED;
+	policy->asked = asked_bits(profile);
+	r = collect_paths(arena, profile, policy, err);
+	if (r == 0)
+		r = refuse_carve_outs(policy, err);
+	if (r == 0)
+		r = place_scratch(policy, profile, err);
+	return r;
+}
+
+int policy_build(struct arena *arena, const struct oci_spec *spec, const struct profile *profile,
+		 const struct strings *sources, struct policy **ret, struct sbx_error *err)
+{
+	static const struct strings none;
+	const struct strings *args = spec->process ? &spec->process->args : &none;
+	const struct strings *env = spec->process ? &spec->process->env : &none;
+	struct policy *policy = arena_alloc(arena, sizeof(*policy));
+	int r = 0;
+
+	if (!policy)
+		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "make the policy");
+	policy->spec = spec;
+	policy->profile = profile;
+	policy->host_read = policy->host_write = policy->network_allowed = true;
+	if (sources)
+		policy->sources = *sources;
+	if (profile) {
+		profile_fingerprint(profile, policy->fingerprint);
+		r = refuse_unbuilt(profile, err);
+		if (r == 0)
+			r = policy_check_command(profile, args, err);
+		if (r == 0 && profile->isolation == ISOLATION_SANDBOXED)
+			r = build_confined(arena, profile, policy, err);
+	}
+	if (r == 0)
+		r = policy_environment(arena, policy, env, &policy->env, &policy->env_dropped, err);
+	if (r == 0)
+		*ret = policy;
+	return r;
+}
+
+/* ---- report and plan ---- */
+
+static void report_gated(const struct policy *policy, struct report *report)
+{
+	const struct profile *p = policy->profile;
+	const struct {
+		const char *feature;
+		enum access access;
+	} rows[] = {
+		{"workspace.read", p->workspace.read},
+		{"workspace.write", p->workspace.write},
+		{"host.read", p->host_read},
+		{"host.write", p->host_write},
+		{"network", p->network},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].access == ACCESS_GATED)
+			report_add(report, rows[i].feature, "profile", OUTCOME_ENFORCED, 0,
+				   "gated: closed, no grant opens it in this spawn");
+	for (size_t i = 0; i < p->roots_n; i++) {
+		const struct profile_root *root = &p->roots[i];
+
+		if (root->read == ACCESS_GATED || root->write == ACCESS_GATED)
+			report_add(report,
+				   root->read == ACCESS_GATED ? "roots.read" : "roots.write",
+				   "profile", OUTCOME_ENFORCED, 0,
+				   "gated: \"%s\" is closed, no grant opens it in this spawn",
+				   root->path);
+	}
+}
+
+static void report_access(const struct policy *policy, struct report *report)
+{
+	struct strings trees = {
+		.v = arena_alloc_array(report->arena, policy->paths_n + 1, sizeof(char *))};
+
+	for (size_t i = 0; trees.v && i < policy->paths_n; i++)
+		if (policy->paths[i].write)
+			trees.v[trees.n++] = (char *)(uintptr_t)policy->paths[i].path;
+	report->write_trees = trees;
+	report->access_kind = policy->host_write    ? "broadWrite"
+			      : trees.n || !trees.v ? "scopedWrite"
+						    : "readOnly";
+}
+
+void policy_report(const struct policy *policy, struct report *report)
+{
+	cleanup_buf struct buf names = BUF_INIT;
+
+	report->asked = policy->asked;
+	report->sources = policy->sources;
+	if (!policy->confined) {
+		if (policy->profile)
+			report_add(report, "isolation", "profile", OUTCOME_UNENFORCED, 0,
+				   "unconfined, as the profile says");
+		return;
+	}
+	report_access(policy, report);
+	report_gated(policy, report);
+	for (size_t i = 0; i < policy->env_dropped.n; i++)
+		buf_printf(&names, "%s%s", i ? ", " : "dropped: ", policy->env_dropped.v[i]);
+	report_add(report, "environment", "environment", OUTCOME_ENFORCED,
+		   GUARANTEE_BIT(GUARANTEE_ENV_SCRUB), "only what config.json names%s%s",
+		   names.len ? "; " : "", names.len && !buf_failed(&names) ? names.data : "");
+}
+
+static void write_path_rule(struct json_writer *w, const struct path_rule *rule)
+{
+	json_begin_object(w, NULL);
+	json_write_string(w, "path", rule->path);
+	json_write_bool(w, "read", rule->read);
+	json_write_bool(w, "write", rule->write);
+	json_write_string(w, "feature", rule->feature);
+	json_end_object(w);
+}
+
+void policy_write(struct json_writer *w, const char *key, const struct policy *policy)
+{
+	json_begin_object(w, key);
+	json_write_bool(w, "confined", policy->confined);
+	json_write_strings(w, "sources", policy->sources.v, policy->sources.n);
+	if (policy->profile) {
+		json_write_string(w, "fingerprint", policy->fingerprint);
+		profile_write(w, "profile", policy->profile);
+	}
+	json_begin_array(w, "asked");
+	for (unsigned g = 0; g < GUARANTEE_COUNT; g++)
+		if (policy->asked & GUARANTEE_BIT(g))
+			json_write_string(w, NULL, guarantee_name(g));
+	json_end_array(w);
+	json_begin_object(w, "host");
+	json_write_bool(w, "read", policy->host_read);
+	json_write_bool(w, "write", policy->host_write);
+	json_end_object(w);
+	json_begin_array(w, "paths");
+	for (size_t i = 0; i < policy->paths_n; i++)
+		write_path_rule(w, &policy->paths[i]);
+	json_end_array(w);
+	json_write_bool(w, "network", policy->network_allowed);
+	if (policy->confined) {
+		json_begin_object(w, "scratch");
+		json_write_string(w, "path", policy->scratch_path);
+		json_write_uint(w, "bytes", policy->scratch_bytes);
+		json_write_bool(w, "isolatedHome", policy->isolated_home);
+		json_end_object(w);
+	}
+	json_write_strings(w, "environment", policy->env.v, policy->env.n);
+	json_write_strings(w, "environmentDropped", policy->env_dropped.v, policy->env_dropped.n);
+	json_end_object(w);
+}

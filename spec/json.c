@@ -201,12 +201,17 @@ static int stop(struct builder *b, int failure)
 	return 0;
 }
 
+static bool is_between_tokens(char c)
+{
+	return c == ' ' || c == '\n' || c == ',' || c == ':' || c == '\t' || c == '\r';
+}
+
 /* Offset of the token that was just completed; moves token_end behind it. */
 static size_t token_start(struct builder *b)
 {
 	size_t start = b->token_end;
 
-	while (start < b->len && strchr(" \t\r\n,:", b->data[start]))
+	while (start < b->len && is_between_tokens(b->data[start]))
 		start++;
 	b->token_end = b->completing ? b->len : yajl_get_bytes_consumed(b->yajl);
 	return start;

@@ -1,218 +1,7 @@
 /*
- * The rooms that build the container's mounts, in a private mount namespace of a child each. They
- * need root; without it every test is skipped.
+ * The rooms that build the container's root, mounts, devices and masks.
  */
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <stdlib.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/sysmacros.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "backends/linux/room.h"
-#include "runtime/base/cleanup.h"
-#include "runtime/base/fd.h"
-#include "runtime/base/procfs.h"
-
-#define MOUNTS_MAX 12
-
-/* One container to be: what the test wants, then what the rooms made of it. */
-struct fixture {
-	char base[64]; /* holds "root" and what else the test puts there */
-	char root[128];
-	struct arena arena;
-	struct oci_spec spec;
-	struct oci_mount mounts[MOUNTS_MAX];
-	struct host_facts host;
-	struct policy policy;
-	struct plan plan;
-	struct run run;
-	struct sbx_error err;
-};
-
-#define WORDS(...) ((char *[]){__VA_ARGS__, NULL})
-
-static void add_mount(struct fixture *f, const char *destination, const char *type,
-		      const char *source, char **options)
-{
-	struct oci_mount *m = &f->mounts[f->spec.mounts_n++];
-
-	*m = (struct oci_mount){.destination = destination, .type = type, .source = source};
-	while (options && options[m->options.n])
-		m->options.n++;
-	m->options.v = options;
-	f->spec.mounts = f->mounts;
-}
-
-static int plan_rooms(struct fixture *f)
-{
-	const struct room *rooms[] = {&room_rootfs, &room_mounts, &room_devices, &room_mask};
-	int r = 0;
-
-	f->plan.arena = &f->arena;
-	f->plan.spec = &f->spec;
-	f->plan.host = &f->host;
-	f->plan.policy = &f->policy;
-	f->plan.options.rootfs = f->root;
-	f->plan.options.bundle = f->base;
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(rooms); i++)
-		r = rooms[i]->plan(&f->plan, NULL, &f->err);
-	return r;
-}
-
-/* Everything up to the end of STAGE_MOUNTS, in a new mount namespace of this process. */
-static int build(struct fixture *f)
-{
-	int r;
-
-	f->plan.namespaces.new_flags |= CLONE_NEWNS;
-	r = plan_rooms(f);
-	if (r < 0)
-		return r;
-	f->run.plan = &f->plan;
-	f->run.proc_fd = procfs_open_root();
-	f->run.rootfs_fd = open(f->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	f->run.tty_master_fd = f->run.console_fd = -EBADF;
-	if (room_mounts.prepare)
-		r = room_mounts.prepare(&f->run, &f->err);
-	if (r < 0)
-		return r;
-	if (unshare(CLONE_NEWNS) < 0)
-		return -errno;
-	r = room_rootfs.apply(&f->run, STAGE_MOUNTS, &f->err);
-	if (r == 0)
-		r = room_mounts.apply(&f->run, STAGE_MOUNTS, &f->err);
-	if (r == 0)
-		r = room_devices.apply(&f->run, STAGE_MOUNTS, &f->err);
-	return r;
-}
-
-static int enter(struct fixture *f)
-{
-	int r = room_rootfs.apply(&f->run, STAGE_PIVOT, &f->err);
-
-	if (r == 0)
-		r = room_mounts.apply(&f->run, STAGE_PIVOT, &f->err);
-	if (r == 0)
-		r = room_mask.apply(&f->run, STAGE_PIVOT, &f->err);
-	return r;
-}
-
-/* ---- each test is a function of a child; what it prints on failure reaches the log ---- */
-
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			fprintf(stderr, "%s:%d: %s (errno %d, \"%s\")\n", __FILE__, __LINE__,      \
-				#condition, errno, f->err.message);                                \
-			return 1;                                                                  \
-		}                                                                                  \
-	} while (0)
-
-static int run_child(int (*body)(struct fixture *f))
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-	int status = 0;
-	pid_t pid;
-
-	assert_non_null(f);
-	snprintf(f->base, sizeof(f->base), "/tmp/sbx-unit-XXXXXX");
-	assert_non_null(mkdtemp(f->base));
-	assert_int_equal(chmod(f->base, 0755), 0);
-	snprintf(f->root, sizeof(f->root), "%s/root", f->base);
-	assert_int_equal(mkdir(f->root, 0755), 0);
-	arena_init(&f->arena, 1 << 20);
-	f->host =
-		(struct host_facts){.initial_userns = true, .privileged = true, .mount_api = true};
-	fflush(NULL);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0)
-		_exit(body(f));
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(fd_remove_tree_at(AT_FDCWD, f->base), 0);
-	arena_release(&f->arena);
-	free(f);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-static void need_root(void)
-{
-	if (geteuid() != 0) {
-		print_message("needs root\n");
-		skip();
-	}
-}
-
-#define TEST(name)                                                                                 \
-	static int name##_body(struct fixture *f);                                                 \
-	static void name(void **state)                                                             \
-	{                                                                                          \
-		(void)state;                                                                       \
-		need_root();                                                                       \
-		assert_int_equal(run_child(name##_body), 0);                                       \
-	}                                                                                          \
-	static int name##_body(struct fixture *f)
-
-/* ---- helpers inside the child ---- */
-
-static int make_dir(struct fixture *f, const char *name, mode_t mode)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", f->base, name);
-	return mkdir(path, 0755) < 0 || chmod(path, mode) < 0 ? -1 : 0;
-}
-
-static int make_file(struct fixture *f, const char *name, const char *text)
-{
-	char path[256];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", f->base, name);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		return -1;
-	return close(fd);
-}
-
-static int make_link(struct fixture *f, const char *target, const char *name)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", f->base, name);
-	return symlink(target, path);
-}
-
-/* Permission bits of PATH (after enter()), -1 where it is missing. */
-static int mode_of(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) < 0 ? -1 : (int)(st.st_mode & 07777);
-}
-
-static unsigned long flags_of(const char *path)
-{
-	struct statvfs vfs;
-
-	return statvfs(path, &vfs) < 0 ? 0 : vfs.f_flag;
-}
-
-static bool exists(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0;
-}
-
-/* ---- the tests ---- */
+#include "tests/unit/rooms_fixture.h"
 
 TEST(default_container)
 {
@@ -310,11 +99,6 @@ TEST(links_resolve_inside_the_root)
 	return 0;
 }
 
-static int bind_source(struct fixture *f, const char *name, char **ret)
-{
-	return asprintf(ret, "%s/%s", f->base, name) < 0 ? -1 : 0;
-}
-
 TEST(binds)
 {
 	char *dir, *file, *fifo;
@@ -338,12 +122,6 @@ TEST(binds)
 	CHECK(open("/in/file", O_WRONLY) < 0 && errno == EROFS);
 	CHECK(open("/in/link", O_WRONLY) >= 0);
 	return 0;
-}
-
-/* rc of a bundle with one mount, and the part of the message that must be there */
-static int refuses(struct fixture *f, const char *text)
-{
-	return build(f) < 0 && strstr(f->err.message, text) ? 0 : 1;
 }
 
 TEST(proc_link_is_refused)
@@ -503,6 +281,8 @@ TEST(host_root_as_root)
 	CHECK(mode_of("/tmp") == 01777);
 	return 0;
 }
+
+/* ---- what is refused when the plan is made ---- */
 
 TEST(without_mount_namespace)
 {

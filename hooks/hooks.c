@@ -33,6 +33,7 @@
 #define STDERR_SHOWN_BYTES ((size_t)400) /* of a message */
 #define KILL_WAIT_MS	   10000	 /* for a killed hook to be gone */
 #define CHILD_FAILED	   127
+#define PIPE_HELD_READS	   256 /* of 4 KiB: 1 MiB, pipe-max-size */
 
 struct running {
 	pid_t pid;
@@ -259,8 +260,8 @@ static int await_end(struct running *r, int64_t timeout_ms)
 		if (fds[1].revents)
 			read_stderr(r);
 		if (fds[0].revents) {
-			/* What is in the pipe now, and no more: others may hold it. */
-			for (size_t i = 0; i < 2 * STDERR_KEPT_BYTES / 4096; i++) {
+			/* What a full pipe holds, and no more: others may go on writing. */
+			for (size_t i = 0; i < PIPE_HELD_READS; i++) {
 				if (r->stderr_fd < 0 || !read_stderr(r))
 					break;
 			}

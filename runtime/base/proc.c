@@ -188,13 +188,13 @@ int proc_parse_signal(const char *text)
 	return parse_realtime(text);
 }
 
+/* By the kernel's own calls: the C library's leave out signals 32 and 33, which a parent of another
+ * language may well ignore or block. All zeroes is the default action and an empty mask. */
 void proc_reset_signals(void)
 {
-	struct sigaction action = {.sa_handler = SIG_DFL};
-	sigset_t empty;
+	static const unsigned long action[16], empty[_NSIG / 8 / sizeof(unsigned long)];
 
 	for (int sig = 1; sig < _NSIG; sig++)
-		sigaction(sig, &action, NULL); /* KILL, STOP and the C library's own refuse */
-	sigemptyset(&empty);
-	sigprocmask(SIG_SETMASK, &empty, NULL);
+		syscall(__NR_rt_sigaction, sig, action, NULL, _NSIG / 8);
+	syscall(__NR_rt_sigprocmask, SIG_SETMASK, empty, NULL, _NSIG / 8);
 }

@@ -1,6 +1,6 @@
 /*
  * Control groups: the parsers on fixed bytes, and, for root with writable hierarchies, the life of
- * a real group below /sbx-test-PID.
+ * a real group.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 
 #include "backends/linux/cgroup/internal.h"
 #include "runtime/base/cleanup.h"
+#include "tests/unit/cgroup_real.h"
 
 /* ---- parsers ---- */
 
@@ -208,85 +209,6 @@ static void state_refuses(void **state)
 
 /* ---- real groups ---- */
 
-static char test_path[64];
-static struct host_facts host;
-
-static int setup_root(void **state)
-{
-	(void)state;
-	host_probe(&host);
-	snprintf(test_path, sizeof(test_path), "/sbx-test-%d/a", (int)getpid());
-	return 0;
-}
-
-static struct plan_cgroup test_plan(void)
-{
-	return (struct plan_cgroup){.path = test_path, .path_given = true};
-}
-
-static void make(struct cgroup *cg)
-{
-	struct plan_cgroup plan = test_plan();
-	struct sbx_error err = {0};
-
-	if (geteuid() != 0 || host.cgroup_mode == CGROUP_MODE_NONE)
-		skip();
-	assert_int_equal(cgroup_resolve(&plan, &host, cg, &err), 0);
-	assert_true(cg->n > 0);
-	if (cgroup_create(&plan, cg, &err) < 0) {
-		if (err.errnum == EROFS)
-			skip();
-		fail_msg("%s", err.message);
-	}
-}
-
-/* Remove the group and the parent that the test made. */
-static void unmake(struct cgroup *cg)
-{
-	struct sbx_error err = {0};
-
-	if (cgroup_remove(cg, &err) < 0)
-		fail_msg("%s", err.message);
-	for (size_t i = 0; i < cg->n; i++) {
-		char full[CGROUP_FULL_PATH_MAX];
-
-		*strrchr(cg->v[i].path, '/') = '\0';
-		assert_int_equal(cgroup_file_path(&cg->v[i], "", full), 0);
-		assert_int_equal(rmdir(full), 0);
-	}
-}
-
-static pid_t start_sleeper(const struct cgroup_entry *entry)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		if (entry && cgroup_entry_use(entry, NULL) < 0)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	return pid;
-}
-
-static void end_sleeper(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-}
-
-static bool membership_is(pid_t pid, const struct cgroup *cg)
-{
-	struct cgroup_layout layout;
-
-	assert_int_equal(cgroup_discover(pid, &layout, NULL), 0);
-	assert_int_equal(layout.n, cg->n);
-	for (size_t i = 0; i < layout.n; i++)
-		if (strcmp(cgroup_mount_own(&layout.v[i]), cg->v[i].path) != 0)
-			return false;
-	return true;
-}
-
 static void joins_every_hierarchy(void **state)
 {
 	struct cgroup cg;
@@ -358,6 +280,188 @@ static void removes_nested_groups(void **state)
 	unmake(&cg);
 }
 
+static bool runs(pid_t pid)
+{
+	return waitpid(pid, NULL, WNOHANG) == 0;
+}
+
+static bool ends(pid_t pid)
+{
+	for (int i = 0; i < 1000; i++, usleep(2000))
+		if (!runs(pid))
+			return true;
+	return false;
+}
+
+/* A sleeper in the group, and one in a child group of it. */
+static void populate(const struct cgroup *cg, pid_t pids[2])
+{
+	struct cgroup child;
+
+	assert_int_equal(cgroup_open_child(cg, "child", true, &child, NULL), 0);
+	pids[0] = start_sleeper(NULL);
+	pids[1] = start_sleeper(NULL);
+	assert_int_equal(cgroup_join(cg, pids[0], false, NULL), 0);
+	assert_int_equal(cgroup_join(&child, pids[1], false, NULL), 0);
+}
+
+static void lists_the_tree(void **state)
+{
+	cleanup_free pid_t *listed = NULL;
+	struct cgroup cg;
+	pid_t pids[2];
+
+	(void)state;
+	make(&cg);
+	assert_int_equal(cgroup_list_pids(&cg, &listed), 0);
+	free(take_ptr(listed));
+	populate(&cg, pids);
+	assert_int_equal(cgroup_list_pids(&cg, &listed), 2);
+	assert_true(listed[0] != listed[1]);
+	for (int i = 0; i < 2; i++)
+		assert_true(listed[i] == pids[0] || listed[i] == pids[1]);
+	end_sleeper(pids[0]);
+	end_sleeper(pids[1]);
+	unmake(&cg);
+}
+
+static int counter_pipe[2];
+
+/* Writes a byte each millisecond. */
+static pid_t start_counter(void)
+{
+	pid_t pid;
+
+	assert_int_equal(pipe2(counter_pipe, O_NONBLOCK | O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0)
+		for (;; usleep(1000))
+			if (write(counter_pipe[1], "x", 1) < 0 && errno != EAGAIN)
+				_exit(1);
+	return pid;
+}
+
+static bool counts(void)
+{
+	char drain[65536];
+
+	while (read(counter_pipe[0], drain, sizeof(drain)) > 0)
+		;
+	usleep(50000);
+	return read(counter_pipe[0], drain, sizeof(drain)) > 0;
+}
+
+static void freezes_and_thaws(void **state)
+{
+	struct cgroup cg;
+	pid_t pid;
+
+	(void)state;
+	make(&cg);
+	pid = start_counter();
+	assert_int_equal(cgroup_join(&cg, pid, false, NULL), 0);
+	assert_false(cgroup_is_frozen(&cg));
+	assert_true(counts());
+	assert_int_equal(cgroup_freeze(&cg, NULL), 0);
+	assert_true(cgroup_is_frozen(&cg));
+	assert_false(counts());
+	assert_int_equal(cgroup_thaw(&cg, NULL), 0);
+	assert_false(cgroup_is_frozen(&cg));
+	assert_true(counts());
+	end_sleeper(pid);
+	close(counter_pipe[0]);
+	close(counter_pipe[1]);
+	unmake(&cg);
+}
+
+static void kills_the_tree(void **state)
+{
+	struct cgroup cg;
+	pid_t pids[2];
+
+	(void)state;
+	for (int frozen = 0; frozen <= 1; frozen++) {
+		make(&cg);
+		populate(&cg, pids);
+		assert_true(runs(pids[0]) && runs(pids[1]));
+		if (frozen)
+			assert_int_equal(cgroup_freeze(&cg, NULL), 0);
+		assert_int_equal(cgroup_signal_all(&cg, SIGKILL, NULL), 0);
+		assert_true(ends(pids[0]));
+		assert_true(ends(pids[1]));
+		assert_false(cgroup_is_frozen(&cg));
+		unmake(&cg);
+		assert_int_equal(cgroup_signal_all(&cg, SIGKILL, NULL), 0); /* gone */
+	}
+}
+
+/* The same without cgroup.kill and its freezer: v1's way. */
+static void kills_the_tree_on_v1(void **state)
+{
+	struct cgroup cg, v1 = {.mode = CGROUP_MODE_V1};
+	pid_t pids[2];
+
+	(void)state;
+	for (int frozen = 0; frozen <= 1; frozen++) {
+		make(&cg);
+		v1.n = 0;
+		for (size_t i = 0; i < cg.n; i++)
+			if (!cg.v[i].unified)
+				v1.v[v1.n++] = cg.v[i];
+		if (v1.n == 0) {
+			unmake(&cg);
+			skip();
+		}
+		populate(&cg, pids);
+		if (frozen)
+			assert_int_equal(cgroup_freeze(&v1, NULL), 0);
+		assert_int_equal(cgroup_signal_all(&v1, SIGKILL, NULL), 0);
+		assert_true(ends(pids[0]));
+		assert_true(ends(pids[1]));
+		assert_false(cgroup_is_frozen(&v1));
+		unmake(&cg);
+	}
+}
+
+static void signals_the_tree(void **state)
+{
+	struct cgroup cg;
+	pid_t pids[2];
+
+	(void)state;
+	make(&cg);
+	populate(&cg, pids);
+	assert_int_equal(cgroup_signal_all(&cg, 0, NULL), 0); /* control: nothing ends */
+	assert_true(runs(pids[0]) && runs(pids[1]));
+	assert_int_equal(cgroup_signal_all(&cg, SIGTERM, NULL), 0);
+	assert_true(ends(pids[0]));
+	assert_true(ends(pids[1]));
+	unmake(&cg);
+}
+
+/* What this runtime did not make, it does not touch. */
+static void leaves_foreign_groups_alone(void **state)
+{
+	struct cgroup cg, foreign;
+	cleanup_free pid_t *listed = NULL;
+	pid_t pids[2];
+
+	(void)state;
+	make(&cg);
+	populate(&cg, pids);
+	foreign = cg;
+	for (size_t i = 0; i < foreign.n; i++)
+		foreign.v[i].made = false;
+	assert_int_equal(cgroup_signal_all(&foreign, SIGKILL, NULL), 0);
+	assert_int_equal(cgroup_list_pids(&foreign, &listed), 0);
+	assert_true(cgroup_freeze(&foreign, NULL) < 0);
+	usleep(20000);
+	assert_true(runs(pids[0]) && runs(pids[1]));
+	end_sleeper(pids[0]);
+	end_sleeper(pids[1]);
+	unmake(&cg);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -374,6 +478,12 @@ int main(void)
 		cmocka_unit_test(enters_by_itself),
 		cmocka_unit_test(refuses_a_populated_target),
 		cmocka_unit_test(removes_nested_groups),
+		cmocka_unit_test(lists_the_tree),
+		cmocka_unit_test(freezes_and_thaws),
+		cmocka_unit_test(kills_the_tree),
+		cmocka_unit_test(kills_the_tree_on_v1),
+		cmocka_unit_test(signals_the_tree),
+		cmocka_unit_test(leaves_foreign_groups_alone),
 	};
 
 	return cmocka_run_group_tests(tests, setup_root, NULL);

@@ -172,15 +172,14 @@ int cgroup_check_path(const char *path, struct sbx_error *err)
 		path);
 }
 
-static int set_path(struct cgroup_hierarchy *h, const struct cgroup_mount *m,
-		    const struct plan_cgroup *plan, bool below_own, struct sbx_error *err)
+static int set_path(struct cgroup_hierarchy *h, const struct cgroup_mount *m, const char *base,
+		    const char *path, struct sbx_error *err)
 {
-	const char *own = below_own ? cgroup_mount_own(m) : "/";
-	int n = snprintf(h->path, sizeof(h->path), "%s%s", own[1] ? own : "", plan->path);
+	int n = snprintf(h->path, sizeof(h->path), "%s%s", base[1] ? base : "", path);
 
 	if (n < 0 || (size_t)n >= sizeof(h->path))
 		return sbx_fail(err, SBX_E_INVALID_CONFIG, ENAMETOOLONG,
-				"use cgroup path \"%s\" (at most %zu bytes)", plan->path,
+				"use cgroup path \"%s\" (at most %zu bytes)", path,
 				sizeof(h->path) - 1);
 	memcpy(h->controllers, m->controllers, sizeof(h->controllers));
 	memcpy(h->mount, m->mount, sizeof(h->mount));
@@ -241,7 +240,9 @@ int cgroup_resolve(const struct plan_cgroup *plan, const struct host_facts *host
 				"find a mounted cgroup hierarchy (mount cgroups, or give "
 				"--cgroup-manager=disabled)");
 	for (size_t i = 0; i < layout.n; i++) {
-		r = set_path(&ret->v[i], &layout.v[i], plan, below_own, err);
+		const struct cgroup_mount *m = &layout.v[i];
+
+		r = set_path(&ret->v[i], m, below_own ? cgroup_mount_own(m) : "/", plan->path, err);
 		if (r < 0)
 			return r;
 	}
@@ -275,6 +276,25 @@ int cgroup_create(const struct plan_cgroup *plan, struct cgroup *cg, struct sbx_
 			  strerror(-r));
 	}
 	cg->n = kept;
+	return 0;
+}
+
+int cgroup_of_process(pid_t pid, struct cgroup *ret, struct sbx_error *err)
+{
+	struct cgroup_layout layout;
+	int r = cgroup_discover(pid, &layout, err);
+
+	if (r < 0)
+		return r;
+	ret->manager = CGROUP_MANAGER_CGROUPFS;
+	ret->mode = layout_mode(&layout);
+	ret->n = 0;
+	for (size_t i = 0; i < layout.n; i++) {
+		r = set_path(&ret->v[i], &layout.v[i], "/", cgroup_mount_own(&layout.v[i]), err);
+		if (r < 0)
+			return r;
+	}
+	ret->n = layout.n;
 	return 0;
 }
 

@@ -51,6 +51,9 @@ int cgroup_resolve(const struct plan_cgroup *plan, const struct host_facts *host
  */
 int cgroup_create(const struct plan_cgroup *plan, struct cgroup *cg, struct sbx_error *err);
 
+/* The groups that a process is in now, for entering only: nothing is marked as made. */
+int cgroup_of_process(pid_t pid, struct cgroup *ret, struct sbx_error *err);
+
 /*
  * Joining by the process itself is several times cheaper on v1 than being moved by another: "0"
  * written to `tasks` by a single-threaded process needs no global lock of the kernel. The runtime
@@ -78,12 +81,30 @@ int cgroup_open_for_clone(const struct cgroup *cg);
 /* Move another process into every hierarchy (those not joined by clone). */
 int cgroup_join(const struct cgroup *cg, pid_t pid, bool unified_done, struct sbx_error *err);
 
-/* Write limits; unset members are left alone. Then the device filter (devices). */
+/*
+ * What of resources this layout cannot enforce is refused by name (SBX_E_UNSUPPORTED), before
+ * anything is written: a v1 member on cgroup2, "unified" without cgroup2, a controller that is
+ * nowhere. Needs a resolved group only.
+ */
+int cgroup_check_resources(const struct cgroup *cg, const struct oci_resources *resources,
+			   struct sbx_error *err);
+
+/* Write the limits that are set; what is unset, and 0 where clients mean "leave it", is left alone.
+ * resources may be NULL. */
 int cgroup_apply(const struct cgroup *cg, const struct oci_resources *resources,
 		 struct sbx_error *err);
-int cgroup_apply_devices(const struct cgroup *cg, const struct oci_resources *resources,
-			 const struct plan_devices *devices, struct sbx_error *err);
 
+/*
+ * The device filter: everything denied but the default list (mknod of all, the standard nodes of
+ * /dev, terminals, /dev/net/tun), which is always allowed, and what the rules of resources (may be
+ * NULL) allow; later rules win. v1 writes the list, cgroup2 gets a program. A list that v1 cannot
+ * express is refused (SBX_E_UNSUPPORTED), never widened.
+ */
+int cgroup_apply_devices(const struct cgroup *cg, const struct oci_resources *resources,
+			 struct sbx_error *err);
+
+/* Stop and continue every process of the tree. Freezing waits up to 5 s and thaws where it fails.
+ */
 int cgroup_freeze(const struct cgroup *cg, struct sbx_error *err);
 int cgroup_thaw(const struct cgroup *cg, struct sbx_error *err);
 bool cgroup_is_frozen(const struct cgroup *cg);
@@ -91,8 +112,11 @@ bool cgroup_is_frozen(const struct cgroup *cg);
 /* Every pid in the group and below it, malloc'ed into *ret_pids; count or -errno. */
 int cgroup_list_pids(const struct cgroup *cg, pid_t **ret_pids);
 
-/* Signal every process of the tree; SIGKILL by cgroup.kill where there is one, else freeze, signal,
- * thaw until the tree is empty. */
+/*
+ * Signal every process of the tree, a frozen one too. SIGKILL: by cgroup.kill where there is one,
+ * else frozen, signalled and thawed; the tree is thawed afterwards in any case. It does not wait
+ * for the ends. Nothing there is success.
+ */
 int cgroup_signal_all(const struct cgroup *cg, int sig, struct sbx_error *err);
 
 /* A child group NAME in every hierarchy (hooks, exec --cgroup): made if missing. */

@@ -1,8 +1,10 @@
 /*
  * The control group of a container: a thin room, the work is in cgroup/.
  *
- * The group is made while the runtime prepares (before there is a child), the child is moved into
- * it before it makes a cgroup namespace, and the limits stand before the child goes on.
+ * The group is made while the runtime prepares, before there is a child; its limits and the device
+ * filter stand before the child goes on; the child enters by itself, which is much cheaper than
+ * being moved, as its first step and before it makes a cgroup namespace. exec enters in the same
+ * way.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,7 +21,7 @@ static bool has_limits(const struct oci_resources *r)
 		     r->network || r->rdma_n || r->unified.n);
 }
 
-static int cgroup_plan(struct plan *plan, struct report *report, struct sbx_error *err)
+static int plan_group(struct plan *plan, struct report *report, struct sbx_error *err)
 {
 	const struct oci_linux *linux_ = &plan->spec->linux_;
 	struct plan_cgroup *cg = &plan->cgroup;
@@ -50,38 +52,102 @@ static int cgroup_plan(struct plan *plan, struct report *report, struct sbx_erro
 	return 0;
 }
 
-static int cgroup_make(struct run *run, struct sbx_error *err)
+/* ---- in the runtime ---- */
+
+static int open_entry(struct run *run, struct sbx_error *err)
 {
-	return cgroup_create(&run->plan->cgroup, run->cgroup, err);
+	struct cgroup_entry *entry = arena_alloc(run->plan->arena, sizeof(*entry));
+
+	if (!entry)
+		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "prepare to enter the cgroup");
+	*room_slot(run, &room_cgroup) = entry;
+	return cgroup_entry_open(run->cgroup, entry, err);
 }
 
-static int cgroup_enter(struct run *run, struct sbx_error *err)
+static int make(struct run *run, struct sbx_error *err)
 {
-	return cgroup_join(run->cgroup, run->pid, false, err);
+	int rc = cgroup_check_resources(run->cgroup, run->plan->cgroup.resources, err);
+
+	if (rc == 0)
+		rc = cgroup_create(&run->plan->cgroup, run->cgroup, err);
+	return rc < 0 ? rc : open_entry(run, err);
 }
 
-static int cgroup_apply_stage(struct run *run, enum stage stage, struct sbx_error *err)
+/* exec: the group of the container, or, where that is gone or closed to us, the one that its first
+ * process is in now. */
+static int prepare_exec(struct run *run, struct sbx_error *err)
 {
+	struct cgroup *now;
+	int rc = open_entry(run, err);
+
+	if (rc == 0)
+		return 0;
+	now = arena_alloc(run->plan->arena, sizeof(*now));
+	if (!now)
+		return rc;
+	rc = cgroup_of_process(run->container_pid, now, err);
+	if (rc < 0)
+		return rc;
+	run->cgroup = now;
+	return open_entry(run, err);
+}
+
+static int prepare(struct run *run, struct sbx_error *err)
+{
+	return run->is_exec && run->cgroup && run->cgroup->n > 0 ? prepare_exec(run, err) : 0;
+}
+
+/* Only the host's root may filter devices. Rootless, device nodes are bind mounts of the host's,
+ * and what its files' modes allow. */
+static bool may_filter_devices(const struct host_facts *host)
+{
+	return host->privileged && host->initial_userns;
+}
+
+static int limit(struct run *run, struct sbx_error *err)
+{
+	const struct plan_cgroup *plan = &run->plan->cgroup;
+	int rc = cgroup_apply(run->cgroup, plan->resources, err);
+
+	if (rc == 0 && may_filter_devices(run->plan->host))
+		rc = cgroup_apply_devices(run->cgroup, plan->resources, err);
+	return rc;
+}
+
+/* ---- stages ---- */
+
+static int apply(struct run *run, enum stage stage, struct sbx_error *err)
+{
+	struct cgroup_entry *entry = *room_slot(run, &room_cgroup);
+
 	if (!run->cgroup || run->cgroup->n == 0)
 		return 0;
 	switch (stage) {
-	case STAGE_PREPARE:
-		return run->is_exec ? 0 : cgroup_make(run, err);
-	case STAGE_CGROUP:
-		return cgroup_enter(run, err);
+	case STAGE_PREPARE: /* runtime */
+		return make(run, err);
+	case STAGE_CGROUP: /* runtime: the child has its own copies by now */
+		cgroup_entry_close(entry);
+		return run->is_exec ? 0 : limit(run, err);
+	case STAGE_NAMESPACES: /* child */
+		return run->born_in_cgroup ? 0 : cgroup_entry_use(entry, err);
 	default:
 		return 0;
 	}
 }
 
-static void cgroup_undo(struct run *run)
+static void undo(struct run *run)
 {
+	struct cgroup_entry *entry = *room_slot(run, &room_cgroup);
+
+	if (entry)
+		cgroup_entry_close(entry);
 	if (!run->cgroup || run->is_exec)
 		return;
+	cgroup_signal_all(run->cgroup, SIGKILL, NULL);
 	cgroup_remove(run->cgroup, NULL);
 }
 
-static void cgroup_dump(const struct plan *plan, struct json_writer *w)
+static void dump(const struct plan *plan, struct json_writer *w)
 {
 	const struct plan_cgroup *cg = &plan->cgroup;
 	static const char *const managers[] = {"cgroupfs", "systemd", "disabled"};
@@ -96,8 +162,9 @@ static void cgroup_dump(const struct plan *plan, struct json_writer *w)
 
 const struct room room_cgroup = {
 	.name = "cgroup",
-	.plan = cgroup_plan,
-	.apply = cgroup_apply_stage,
-	.undo = cgroup_undo,
-	.dump = cgroup_dump,
+	.plan = plan_group,
+	.prepare = prepare,
+	.apply = apply,
+	.undo = undo,
+	.dump = dump,
 };

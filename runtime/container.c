@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <time.h>
 
+#include "backends/linux/hook_group.h"
 #include "hooks/hooks.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
@@ -319,6 +320,7 @@ static int run_state_hooks(struct container *c, enum oci_hook_kind kind, const c
 {
 	cleanup_buf struct buf state = BUF_INIT;
 	struct hook_context context = {.cwd_fd = c->run.bundle_fd};
+	struct cgroup group;
 	int rc = container_hook_state(c, status, kind == HOOK_POSTSTOP ? 0 : c->state.pid, &state);
 
 	if (rc < 0)
@@ -328,6 +330,10 @@ static int run_state_hooks(struct container *c, enum oci_hook_kind kind, const c
 			open(c->state.bundle, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	context.state_json = state.data;
 	context.state_len = state.len;
+	if (c->state.confined) {
+		hook_group_of(&c->cgroup, &group);
+		hook_group_use(&group, &context);
+	}
 	if (kind != HOOK_POSTSTOP)
 		return hooks_run(&c->spec->hooks, kind, &context, err);
 	hooks_run_all(&c->spec->hooks, kind, &context);
@@ -421,6 +427,8 @@ int container_destroy(struct container *c, struct sbx_error *err)
 	int rc;
 
 	kill_first_process(&c->state);
+	if (c->state.confined)
+		hook_group_destroy(&c->cgroup);
 	/* Without a pid namespace of its own the group may still be populated. */
 	rc = cgroup_signal_all(&c->cgroup, SIGKILL, &removal);
 	rc = cgroup_remove(&c->cgroup, rc < 0 ? NULL : &removal);

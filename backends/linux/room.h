@@ -51,15 +51,15 @@ struct run {
 			  root mount */
 	int sync_fd;   /* to the other side */
 	int start_fd;  /* child: listening socket that start connects to */
-	int tty_master_fd;	     /* child, after STAGE_TTY: sent to the runtime */
-	int console_fd;		     /* child: the terminal's slave */
-	int executable_fd;	     /* -1: resolved by path at exec */
-	int landlock_fd;	     /* ruleset */
-	int *mount_fds;		     /* prepared sources, one per plan mount, -EBADF where none */
-	struct cgroup *cgroup;	     /* the container's group (cgroup/cgroup.h), resolved before the
-					first stage, made at STAGE_PREPARE, and saved to the state store
-					before and after that; NULL: none */
-	pid_t pid;		     /* runtime: the child's pid */
+	int tty_master_fd;     /* child, after STAGE_TTY: sent to the runtime */
+	int console_fd;	       /* child: the terminal's slave */
+	int executable_fd;     /* -1: resolved by path at exec */
+	int landlock_fd;       /* ruleset */
+	int *mount_fds;	       /* prepared sources, one per plan mount, -EBADF where none */
+	struct cgroup *cgroup; /* the container's group (cgroup/cgroup.h), resolved before the
+				  first stage, made at STAGE_PREPARE, and saved to the state store
+				  before and after that; NULL: none */
+	pid_t pid;	       /* runtime: the child's pid */
 	int pidfd;
 	int container_pidfd;  /* exec: the container's first process */
 	bool born_in_cgroup;  /* runtime: clone3(2) put the child into its cgroup2 group */

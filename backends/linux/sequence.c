@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "backends/linux/hook_group.h"
 #include "backends/linux/protocol.h"
 #include "backends/linux/sequence.h"
 #include "backends/linux/spawn.h"
@@ -136,25 +137,42 @@ static int confine_hook(void *data, struct sbx_error *err)
 	return rc < 0 ? rc : room_seccomp.apply(seq->run, STAGE_SECCOMP, err);
 }
 
+/* Under a profile nothing that a hook left running survives it. */
+static void contain_hooks(struct sequence *seq, enum oci_hook_kind kind, struct cgroup *group,
+			  struct hook_context *context)
+{
+	if (!is_confined(seq->run->plan))
+		return;
+	if (seq->side == SIDE_RUNTIME) {
+		hook_group_of(seq->run->cgroup, group);
+		hook_group_use(group, context);
+		return;
+	}
+	context->leave = hook_group_kill_namespace;
+	context->force_empty_env = kind == HOOK_CREATE_CONTAINER;
+	if (kind == HOOK_START_CONTAINER)
+		context->enter = confine_hook;
+}
+
 static int run_hooks(struct sequence *seq, enum oci_hook_kind kind, const char *status, pid_t pid,
 		     struct sbx_error *err)
 {
 	const struct run *run = seq->run;
+	bool inside = kind == HOOK_START_CONTAINER;
 	cleanup_buf struct buf state = BUF_INIT;
 	struct hook_context context = {
-		.cwd_fd = kind == HOOK_START_CONTAINER ? -1 : run->bundle_fd,
-		.default_env = kind == HOOK_START_CONTAINER ? run->env : NULL,
-		.enter = kind == HOOK_START_CONTAINER && run->plan->policy->confined ? confine_hook
-										     : NULL,
-		.force_empty_env = kind == HOOK_CREATE_CONTAINER && run->plan->policy->confined,
+		.cwd_fd = inside ? -1 : run->bundle_fd,
+		.default_env = inside ? run->env : NULL,
 		.data = seq,
 	};
+	struct cgroup group;
 	int rc = seq->events->hook_state(seq->events->data, status, pid, &state);
 
 	if (rc < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -rc, "make the state for hooks");
 	context.state_json = state.data;
 	context.state_len = state.len;
+	contain_hooks(seq, kind, &group, &context);
 	return hooks_run(&run->plan->spec->hooks, kind, &context, err);
 }
 
@@ -243,14 +261,16 @@ static int wait_for_start(struct sequence *seq, struct sbx_error *err)
 
 	if (rc < 0)
 		return rc;
-	if (run->start_fd < 0) {
-		rc = protocol_send(run->sync_fd, MSG_CREATED, NULL, 0);
-		return rc < 0 ? rc : protocol_expect(run->sync_fd, MSG_START, NULL, err);
-	}
-	prctl(PR_SET_PDEATHSIG, 0);
+	/* A created container outlives its create; one that run starts goes with it until then. */
+	if (run->start_fd >= 0)
+		prctl(PR_SET_PDEATHSIG, 0);
 	rc = protocol_send(run->sync_fd, MSG_CREATED, NULL, 0);
-	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "tell that the container is created")
-		      : accept_start(run, err);
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "tell that the container is created");
+	rc = run->start_fd < 0 ? protocol_expect(run->sync_fd, MSG_START, NULL, err)
+			       : accept_start(run, err);
+	prctl(PR_SET_PDEATHSIG, 0);
+	return rc;
 }
 
 static int await_created(struct sequence *seq, struct sbx_error *err)

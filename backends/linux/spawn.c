@@ -137,6 +137,7 @@ static pid_t become_child(struct run *run, int ends[2])
 	take_end(run, ends, 1);
 	run->pid = 0;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	proc_reset_signals();
 	return 0;
 }
 

@@ -194,6 +194,19 @@ static int enter_working_directory(struct run *run, struct sbx_error *err)
 	return 0;
 }
 
+/*
+ * The manager's pipes belong to whoever made them; the payload must be able to open /dev/stdout
+ * again. Files and devices of the host are left alone.
+ */
+static void give_stdio(const struct oci_user *user)
+{
+	struct stat st;
+
+	for (int fd = 0; fd <= 2; fd++)
+		if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && st.st_uid != user->uid)
+			(void)!fchown(fd, user->uid, user->gid);
+}
+
 static int apply_payload(struct run *run, enum stage stage, struct sbx_error *err)
 {
 	int rc;
@@ -202,6 +215,7 @@ static int apply_payload(struct run *run, enum stage stage, struct sbx_error *er
 	case STAGE_MOUNTS:
 		return make_working_directory(run);
 	case STAGE_LIMITS:
+		give_stdio(&run->plan->process.process->user);
 		run->cwd_entered = chdir(run->plan->process.process->cwd) == 0;
 		return 0;
 	case STAGE_EXECUTABLE:

@@ -1,0 +1,75 @@
+/*
+ * The group is made anew for every hook, in the hook's own child just before its execve, so that a
+ * hook can never be outside of it; a hook without any cgroup hierarchy on the host is refused.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backends/linux/hook_group.h"
+
+#define SUFFIX ".hooks"
+
+void hook_group_of(const struct cgroup *container, struct cgroup *ret)
+{
+	*ret = *container;
+	for (size_t i = 0; i < ret->n; i++) {
+		struct cgroup_hierarchy *h = &ret->v[i];
+		size_t len = strnlen(h->path, sizeof(h->path) - sizeof(SUFFIX));
+
+		memcpy(h->path + len, SUFFIX, sizeof(SUFFIX));
+		/* The name is ours alone, whoever made it. */
+		h->made = true;
+	}
+}
+
+static int enter_group(void *data, struct sbx_error *err)
+{
+	const struct plan_cgroup plan = {.manager = CGROUP_MANAGER_CGROUPFS};
+	struct cgroup *group = data;
+	int rc;
+
+	if (group->n == 0)
+		return sbx_fail(
+			err, SBX_E_GUARANTEE_UNAVAILABLE, 0,
+			"run a hook under a profile: no cgroup holds what it leaves behind");
+	rc = cgroup_create(&plan, group, err);
+	return rc < 0 ? rc : cgroup_join(group, getpid(), false, err);
+}
+
+static void leave_group(void *data)
+{
+	struct cgroup *group = data;
+
+	(void)cgroup_signal_all(group, SIGKILL, NULL);
+	(void)cgroup_remove(group, NULL);
+}
+
+void hook_group_use(struct cgroup *group, struct hook_context *context)
+{
+	context->enter = enter_group;
+	context->leave = leave_group;
+	context->data = group;
+}
+
+void hook_group_kill_namespace(void *unused)
+{
+	(void)unused;
+	if (getpid() != 1)
+		return;
+	kill(-1, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		;
+}
+
+void hook_group_destroy(const struct cgroup *container)
+{
+	struct cgroup group;
+
+	hook_group_of(container, &group);
+	if (group.n)
+		leave_group(&group);
+}

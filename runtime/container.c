@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -418,7 +419,7 @@ static void kill_first_process(const struct container_state *state)
 	if (pidfd < 0)
 		return;
 	proc_send_signal(pidfd, state->pid, SIGKILL);
-	proc_wait_gone(pidfd, state->pid, state->pid_start_ticks);
+	proc_wait_gone(pidfd);
 }
 
 int container_destroy(struct container *c, struct sbx_error *err)

@@ -183,7 +183,9 @@ static int run_verb(const struct cmd *cmd, const struct global_options *global, 
 static int report_failure(const struct global_options *global, const struct sbx_error *err,
 			  int status)
 {
-	log_error(err);
+	/* Without --log the log is stderr itself: one message, as JSON where that was asked for. */
+	if (global->log || global->log_format == LOG_FORMAT_JSON)
+		log_error(err);
 	if (global->log || global->log_format == LOG_FORMAT_TEXT)
 		dprintf(STDERR_FILENO, "%s: %s\n", PACKAGE_NAME, err->message);
 	return status;

@@ -41,6 +41,7 @@ struct container_state {
 	bool started;
 	bool confined;
 	bool has_terminal;
+	bool has_poststart, has_poststop;
 	struct cgroup cgroup;
 	struct oci_key_values annotations;
 };
@@ -63,7 +64,7 @@ int store_create_container(const struct store *store, const char *id, struct sbx
 
 /* Open and lock an existing container; SBX_E_CONTAINER_UNKNOWN. Returns the locked directory
  * descriptor. */
-enum store_lock { STORE_LOCK_SHARED, STORE_LOCK_EXCLUSIVE };
+enum store_lock { STORE_LOCK_NONE, STORE_LOCK_SHARED, STORE_LOCK_EXCLUSIVE };
 int store_open_container(const struct store *store, const char *id, enum store_lock lock,
 			 struct sbx_error *err);
 

@@ -24,6 +24,7 @@
 #include "hooks/hooks.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/kernel.h"
 #include "runtime/base/log.h"
 #include "runtime/base/proc.h"
 #include "runtime/base/procfs.h"
@@ -218,11 +219,13 @@ static int close_descriptors(struct sequence *seq, struct sbx_error *err)
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "close descriptors") : 0;
 }
 
-static int pass_terminal(struct run *run, struct sbx_error *err)
+/* The runtime hands it to the console socket, or relays it. */
+static int pass_terminal(struct sequence *seq, struct sbx_error *err)
 {
+	struct run *run = seq->run;
 	int rc;
 
-	if (run->tty_master_fd < 0)
+	if (!run->plan->process.terminal)
 		return 0;
 	rc = msg_send(run->sync_fd, &linux_protocol, MSG_TERMINAL, NULL, 0, &run->tty_master_fd, 1);
 	if (rc < 0)
@@ -257,10 +260,8 @@ static int accept_start(struct run *run, struct sbx_error *err)
 static int wait_for_start(struct sequence *seq, struct sbx_error *err)
 {
 	struct run *run = seq->run;
-	int rc = pass_terminal(run, err);
+	int rc;
 
-	if (rc < 0)
-		return rc;
 	/* A created container outlives its create; one that run starts goes with it until then. */
 	if (run->start_fd >= 0)
 		prctl(PR_SET_PDEATHSIG, 0);
@@ -318,7 +319,7 @@ static int await_payload(struct sequence *seq, struct sbx_error *err)
 	proc_wait(run->pid, &status);
 	close(take_fd(&run->pidfd));
 	run->pid = (pid_t)message.pid;
-	run->pidfd = proc_open_pidfd(run->pid, 0);
+	run->pidfd = sys_pidfd_open(run->pid, 0); /* our own child: its pid is not reused */
 	return run->pidfd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -run->pidfd, "open the process") : 0;
 }
 
@@ -366,7 +367,8 @@ static const struct stage_row create_rows[] = {
 	/* Mounts are complete: what the profile shows, the new root, then masks and read-only. */
 	{"pivot", STAGE_PIVOT, SIDE_CHILD,
 	 .rooms = {&room_view, &room_rootfs, &room_mounts, &room_mask}},
-	{"terminal", STAGE_TTY, SIDE_CHILD, .rooms = {&room_tty, &room_uts, &room_sysctl}},
+	{"terminal", STAGE_TTY, SIDE_CHILD, .rooms = {&room_tty, &room_uts, &room_sysctl},
+	 .action = pass_terminal},
 	{"limits", STAGE_LIMITS, SIDE_CHILD,
 	 .rooms = {&room_rlimits, &room_sched, &room_keyring, &room_lsm, &room_payload}},
 	/* Without no_new_privs a filter needs CAP_SYS_ADMIN, so it comes before that is dropped. */
@@ -401,7 +403,8 @@ static const struct stage_row exec_rows[] = {
 	/* Only now does anything become visible in the container's pid namespace. */
 	{"fork", STAGE_SPAWN, SIDE_CHILD, .action = fork_payload},
 	{"await payload", STAGE_SPAWN, SIDE_RUNTIME, .action = await_payload, .tells = MSG_PROCEED},
-	{"session", STAGE_TTY, SIDE_CHILD, .awaits = MSG_PROCEED, .rooms = {&room_tty}},
+	{"session", STAGE_TTY, SIDE_CHILD, .awaits = MSG_PROCEED, .rooms = {&room_tty},
+	 .action = pass_terminal},
 	{"descriptors", STAGE_DESCRIPTORS, SIDE_CHILD, .action = close_descriptors},
 	{"created", STAGE_CREATED, SIDE_CHILD, .action = wait_for_start},
 	{"await created", STAGE_CREATED, SIDE_RUNTIME, .action = await_created},

@@ -31,9 +31,12 @@
 
 static pid_t clone_process(uint64_t flags, int cgroup_fd, int *pidfd)
 {
-	struct clone_args args = {.flags = flags, .exit_signal = SIGCHLD};
+	struct clone_args args = {.flags = flags};
 	pid_t pid;
 
+	/* A child of our parent tells that one as we would (clone3(2) refuses a signal beside
+	 * CLONE_PARENT). */
+	args.exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD;
 	if (pidfd) {
 		args.flags |= CLONE_PIDFD;
 		args.pidfd = (uintptr_t)pidfd;
@@ -45,8 +48,8 @@ static pid_t clone_process(uint64_t flags, int cgroup_fd, int *pidfd)
 	pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 	if (pid < 0 && errno == ENOSYS && cgroup_fd < 0) {
 		/* An old filter around us: clone(2) does the same but for the cgroup. */
-		pid = (pid_t)syscall(SYS_clone, (unsigned long)args.flags | SIGCHLD, 0, pidfd, 0,
-				     0);
+		pid = (pid_t)syscall(SYS_clone, (unsigned long)(args.flags | args.exit_signal), 0,
+				     pidfd, 0, 0);
 	}
 	return pid < 0 ? -errno : pid;
 }

@@ -5,8 +5,11 @@
  */
 #include "runtime/base/proc.h"
 
+#define WAIT_GONE_MS 10000
+
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,4 +200,15 @@ void proc_reset_signals(void)
 	for (int sig = 1; sig < _NSIG; sig++)
 		syscall(__NR_rt_sigaction, sig, action, NULL, _NSIG / 8);
 	syscall(__NR_rt_sigprocmask, SIG_SETMASK, empty, NULL, _NSIG / 8);
+}
+
+int proc_wait_gone(int pidfd)
+{
+	struct pollfd gone = {pidfd, POLLIN, 0};
+	int n;
+
+	do
+		n = poll(&gone, 1, WAIT_GONE_MS);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n == 0 ? -ETIMEDOUT : 0;
 }

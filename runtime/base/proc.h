@@ -23,6 +23,9 @@ int proc_open_pidfd(pid_t pid, uint64_t start_ticks);
 /* pidfd_send_signal(2); kill(2) of pid where the call is missing. 0 or -errno. */
 int proc_send_signal(int pidfd, pid_t pid, int sig);
 
+/* Wait (at most 10 s) until a process, not our child, has ended. 0, -ETIMEDOUT or -errno. */
+int proc_wait_gone(int pidfd);
+
 /* Wait for our child; exit status as a shell gives it: code, or 128 + signal. -errno on failure. */
 int proc_wait(pid_t pid, int *ret_status);
 

@@ -128,3 +128,10 @@ void state_write_oci(struct json_writer *w, const struct container_state *st,
 	json_write_string(w, "bundle", st->bundle);
 	json_end_object(w);
 }
+int __attribute__((weak)) cgroup_signal_all(const struct cgroup *cg, int sig, struct sbx_error *err)
+{
+	(void)cg;
+	(void)sig;
+	(void)err;
+	return 0;
+}

@@ -11,21 +11,6 @@
 #include "runtime/base/proc.h"
 #include "runtime/profile_sources.h"
 #include "runtime/store.h"
-int profile_sources_resolve(struct arena *a, const struct oci_spec *s,
-			    const struct profile_source_options *o, struct profile **p,
-			    struct strings *src, struct sbx_error *err)
-{
-	(void)s;
-	(void)src;
-	if (o->flag) {
-		cleanup_buf struct buf t = BUF_INIT;
-		int rc = fd_read_file_at(AT_FDCWD, o->flag, 1 << 20, &t);
-		if (rc < 0)
-			return sbx_fail(err, SBX_E_INVALID_PROFILE, -rc, "read");
-		return profile_parse(a, t.data, t.len, PROFILE_ROLE_PROFILE, NULL, p, err);
-	}
-	return 0;
-}
 int store_open(struct store *st, const char *root, bool create, struct sbx_error *err)
 {
 	if (!root)

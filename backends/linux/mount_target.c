@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -75,23 +76,38 @@ static bool needs_ordinary_directory(const struct plan_mount *m)
 	       strcmp(m->destination, "/sys") == 0;
 }
 
+/*
+ * Make the missing directory destination: in the usual case its parent is there, and one mkdirat(2)
+ * does. A name that is taken after all (a dangling link) and whatever else is unusual goes the long
+ * way.
+ */
+static int make_directory(int root_fd, const char *destination)
+{
+	char name[NAME_MAX + 1];
+	cleanup_fd int parent = path_open_parent_in_root(root_fd, destination, name, sizeof(name));
+	int fd;
+
+	if (parent < 0)
+		return parent;
+	if (mkdirat(parent, name, 0755) < 0)
+		return path_make_dirs_in_root(root_fd, destination, 0755);
+	fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 static int open_ordinary_directory(int root_fd, const struct plan_mount *m, bool *ret_existed,
 				   struct sbx_error *err)
 {
-	cleanup_fd int fd = path_open_in_root_nofollow(root_fd, m->destination, O_PATH);
-	struct stat st;
+	/* a link as the last component is no directory where it is not followed: -ENOTDIR */
+	int fd = path_open_in_root_nofollow(root_fd, m->destination, O_PATH | O_DIRECTORY);
 
 	*ret_existed = fd != -ENOENT;
 	if (fd == -ENOENT)
-		fd = path_make_dirs_in_root(root_fd, m->destination, 0755);
-	if (fd < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -fd, "open the destination");
-	if (fstat(fd, &st) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, errno, "stat the destination");
-	if (!S_ISDIR(st.st_mode))
+		fd = make_directory(root_fd, m->destination);
+	if (fd == -ENOTDIR || fd == -ELOOP)
 		return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
 				"\"%s\" must be mounted on ordinary directory", m->destination);
-	return take_fd(&fd);
+	return fd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -fd, "open the destination") : fd;
 }
 
 /* Inside a procfs only its root (by a new procfs) and the listed files may be covered. */
@@ -122,8 +138,7 @@ static int open_or_make(int root_fd, const struct plan_mount *m, bool directory,
 	*ret_existed = fd != -ENOENT;
 	if (fd != -ENOENT)
 		return fd;
-	return directory ? path_make_dirs_in_root(root_fd, d, 0755)
-			 : path_make_file_in_root(root_fd, d, 0644);
+	return directory ? make_directory(root_fd, d) : path_make_file_in_root(root_fd, d, 0644);
 }
 
 int mount_target_open(int root_fd, const struct plan_mount *m, bool directory, bool *ret_existed,

@@ -114,7 +114,7 @@ static int mask_plan(struct plan *plan, struct report *report, struct sbx_error 
 
 /* The two things that hide, made when first needed. */
 struct covers {
-	int directory; /* detached empty tmpfs */
+	int directory; /* detached empty read-only tmpfs */
 	int file;      /* a null device: the container's, or a detached mount of our own */
 };
 
@@ -125,7 +125,8 @@ static int open_empty_directory(struct covers *covers, struct sbx_error *err)
 	if (covers->directory >= 0)
 		return 0;
 	fd = mount_new_filesystem("tmpfs", "tmpfs", "mode=000,nr_inodes=4,size=4k",
-				  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+				  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+					  MOUNT_ATTR_NOEXEC);
 	if (fd < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -fd, "make an empty directory");
 	covers->directory = fd;
@@ -195,11 +196,6 @@ static int mask_path(const struct run *run, const char *path, struct covers *cov
 		if (r < 0)
 			return r;
 		cover = mount_tree_clone_fd(covers->directory, false);
-		if (cover >= 0) {
-			r = mount_tree_set(cover, false, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV, 0);
-			if (r < 0)
-				return sbx_fail(err, SBX_E_SYSTEM, -r, "make the cover read-only");
-		}
 	} else {
 		r = open_null_device(run, covers, err);
 		if (r < 0)

@@ -21,6 +21,7 @@
 #include "backends/linux/mount_cgroup.h"
 #include "backends/linux/mount_copy.h"
 #include "backends/linux/mount_idmap.h"
+#include "backends/linux/mount_make.h"
 #include "backends/linux/mount_options.h"
 #include "backends/linux/mount_target.h"
 #include "backends/linux/room.h"
@@ -200,11 +201,6 @@ static int mounts_plan(struct plan *plan, struct report *report, struct sbx_erro
 
 /* ---- prepare: in the runtime ---- */
 
-static unsigned clone_flags(const struct plan_mount *m)
-{
-	return (m->recursive ? AT_RECURSIVE : 0) | (m->source_nofollow ? AT_SYMLINK_NOFOLLOW : 0);
-}
-
 /*
  * A tree cloned in the runtime's mount namespace is a peer of the host's mounts, where the child's
  * own copy would be at most a slave of them: cut it off before it is handed over.
@@ -212,7 +208,8 @@ static unsigned clone_flags(const struct plan_mount *m)
 static int prepare_source(struct run *run, const struct plan_mount *m, struct sbx_error *err)
 {
 	unsigned long slave = run->plan->mounts.rootfs_propagation & (MS_SLAVE | MS_SHARED);
-	cleanup_fd int fd = mount_tree_clone(AT_FDCWD, m->source, clone_flags(m)), ns_fd = -EBADF;
+	cleanup_fd int fd = mount_tree_clone(AT_FDCWD, m->source, mount_clone_flags(m)),
+		       ns_fd = -EBADF;
 	int r;
 
 	if (fd < 0)
@@ -266,155 +263,7 @@ static void mounts_undo(struct run *run)
 		cleanup_close_fd(&run->mount_fds[i]);
 }
 
-/* ---- apply: new file systems ---- */
-
-static const struct {
-	unsigned long flag;
-	const char *key;
-} super_flags[] = {
-	{MS_RDONLY, "ro"},	   {MS_SYNCHRONOUS, "sync"}, {MS_DIRSYNC, "dirsync"},
-	{MS_LAZYTIME, "lazytime"}, {MS_MANDLOCK, "mand"},
-};
-
-/* Report what the kernel said about the context, else the errno alone. */
-static int fail_filesystem(int fs_fd, int r, const char *what, struct sbx_error *err)
-{
-	char message[256];
-
-	mount_fs_message(fs_fd, message, sizeof(message));
-	if (*message)
-		return sbx_fail(err, SBX_E_SYSTEM, -r, "%s: %s", what, message);
-	return sbx_fail(err, SBX_E_SYSTEM, -r, "%s", what);
-}
-
-static int set_options(int fs_fd, const struct plan_mount *m, mode_t covered, struct sbx_error *err)
-{
-	char option[128] = "", mode[16];
-	size_t i;
-	int r = 0;
-
-	if (m->source && *m->source)
-		r = mount_fs_set(fs_fd, "source", m->source);
-	for (i = 0; r == 0 && i < ARRAY_SIZE(super_flags); i++) {
-		if (m->super_flags & super_flags[i].flag)
-			r = mount_fs_set(fs_fd, super_flags[i].key, NULL);
-	}
-	if (r < 0)
-		return fail_filesystem(fs_fd, r, "set source and flags", err);
-	if (m->data) {
-		r = mount_fs_set_list(fs_fd, m->data, option, sizeof(option));
-		if (r < 0) {
-			char what[160];
-
-			snprintf(what, sizeof(what), "set option \"%s\"", option);
-			return fail_filesystem(fs_fd, r, what, err);
-		}
-	}
-	if (covered) {
-		snprintf(mode, sizeof(mode), "%04o", covered & 07777);
-		r = mount_fs_set(fs_fd, "mode", mode);
-		if (r < 0)
-			return fail_filesystem(fs_fd, r, "set mode", err);
-	}
-	if (m->label) {
-		r = mount_fs_set(fs_fd, "context", m->label);
-		if (r < 0)
-			return fail_filesystem(fs_fd, r, "set the mount label", err);
-	}
-	return 0;
-}
-
-/* The host's own instance, as far as it may be shown: a user namespace that does not own what the
- * new file system would show. */
-static int bind_fallback(const struct plan_mount *m, struct sbx_error *err)
-{
-	cleanup_fd int fd = mount_tree_clone(AT_FDCWD, m->fallback, AT_RECURSIVE);
-	uint64_t attrs = m->attr_set | (strcmp(m->type, "sysfs") == 0 ? MOUNT_ATTR_RDONLY : 0);
-	int r;
-
-	if (fd < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -fd, "bind \"%s\" instead", m->fallback);
-	r = mount_tree_set(fd, true, attrs, 0);
-	if (r < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -r, "bind \"%s\" instead", m->fallback);
-	return take_fd(&fd);
-}
-
-/* A detached mount of a new file system; covered: mode of the directory to take over, 0 none. */
-static int make_filesystem(const struct plan_mount *m, mode_t covered, struct sbx_error *err)
-{
-	cleanup_fd int fs_fd = mount_fs_open(m->type);
-	int fd, r;
-
-	if (fs_fd < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -fs_fd, "open file system type \"%s\"", m->type);
-	r = set_options(fs_fd, m, covered, err);
-	if (r < 0)
-		return r;
-	fd = mount_fs_make(fs_fd, m->attr_set | m->attr_set_recursive);
-	if (fd >= 0)
-		return fd;
-	if (fd == -EPERM && m->fallback)
-		return bind_fallback(m, err);
-	if (fd == -EPERM && strcmp(m->type, "proc") == 0)
-		return fail_filesystem(
-			fs_fd, fd,
-			"make a procfs (in a user namespace the host's /proc must be "
-			"fully visible, and the pid namespace new)",
-			err);
-	return fail_filesystem(fs_fd, fd, "make the file system", err);
-}
-
-/* ---- apply: binds ---- */
-
-static int set_this_mount(const struct plan_mount *m, int fd, struct sbx_error *err)
-{
-	uint64_t replaced = MOUNT_ATTRS_REPLACED & ~m->attr_set;
-	int r;
-
-	if (!(m->attr_set | m->attr_clear))
-		return 0;
-	r = mount_tree_set(fd, false, m->attr_set, m->attr_clear | replaced);
-	if (r != -EPERM)
-		return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "set attributes") : 0;
-	/* a flag that an outer user namespace locked stays, unless its end was asked for */
-	r = mount_tree_set(fd, false, m->attr_set, m->attr_clear);
-	if (r == -EPERM && (m->attr_clear & ~(uint64_t)MOUNT_ATTR__ATIME))
-		return sbx_fail(err, SBX_E_SYSTEM, -r, "cannot clear locked flags");
-	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "set attributes") : 0;
-}
-
-static int set_bind_attributes(const struct plan_mount *m, int fd, struct sbx_error *err)
-{
-	int r = set_this_mount(m, fd, err);
-
-	if (r < 0)
-		return r;
-	if (m->attr_set_recursive | m->attr_clear_recursive) {
-		r = mount_tree_set(fd, true, m->attr_set_recursive, m->attr_clear_recursive);
-		if (r == -EPERM && (m->attr_clear_recursive & ~(uint64_t)MOUNT_ATTR__ATIME))
-			return sbx_fail(err, SBX_E_SYSTEM, -r, "cannot clear locked flags");
-		if (r < 0)
-			return sbx_fail(err, SBX_E_SYSTEM, -r, "set recursive attributes");
-	}
-	return 0;
-}
-
-static int open_source(const struct plan_mount *m, int prepared, struct sbx_error *err)
-{
-	int fd = prepared;
-
-	if (fd < 0)
-		fd = mount_tree_clone(AT_FDCWD, m->source, clone_flags(m));
-	if (fd < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -fd, "open source \"%s\"", m->source);
-	if (strcmp(m->destination, "/proc") == 0 && !mount_is_procfs_root(fd)) {
-		close(fd);
-		return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
-				"source \"%s\" is not the root of a procfs", m->source);
-	}
-	return fd;
-}
+/* ---- apply ---- */
 
 /* copy-symlink: a source that is a link becomes the same link. 1: done, 0: no link. */
 static int copy_source_link(const struct run *run, const struct plan_mount *m,
@@ -439,8 +288,6 @@ static int copy_source_link(const struct run *run, const struct plan_mount *m,
 		return sbx_fail(err, SBX_E_SYSTEM, EEXIST, "copy the link");
 	return 1;
 }
-
-/* ---- apply: one mount ---- */
 
 static int attach(const struct plan_mount *m, int mount_fd, int target_fd, struct sbx_error *err)
 {
@@ -472,7 +319,7 @@ static int apply_filesystem(struct run *run, size_t i, struct sbx_error *err)
 			return sbx_fail(err, SBX_E_SYSTEM, errno, "stat the destination");
 		covered = st.st_mode;
 	}
-	fd = make_filesystem(m, covered, err);
+	fd = mount_make_filesystem(m, covered, err);
 	if (fd < 0)
 		return fd;
 	if (m->copy_up && existed) {
@@ -499,12 +346,9 @@ static int apply_bind(struct run *run, size_t i, struct sbx_error *err)
 		if (r != 0)
 			return r < 0 ? r : 0;
 	}
-	fd = open_source(m, take_fd(&run->mount_fds[i]), err);
+	fd = mount_make_bind(m, take_fd(&run->mount_fds[i]), err);
 	if (fd < 0)
 		return fd;
-	r = set_bind_attributes(m, fd, err);
-	if (r < 0)
-		return r;
 	if (fstat(fd, &st) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "stat source \"%s\"", m->source);
 	target = mount_target_open(run->rootfs_fd, m, S_ISDIR(st.st_mode), &existed, err);
@@ -520,7 +364,7 @@ static int apply_remount(struct run *run, size_t i, struct sbx_error *err)
 
 	if (fd < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -fd, "open the destination");
-	return set_bind_attributes(m, fd, err);
+	return mount_set_bind_attributes(m, fd, err);
 }
 
 static int apply_cgroup(struct run *run, size_t i, struct sbx_error *err)

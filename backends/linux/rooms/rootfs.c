@@ -183,16 +183,14 @@ static int make_parent_private(const struct run *run, int fd, struct sbx_error *
 static int set_initial_propagation(const struct run *run, int root_fd, struct sbx_error *err)
 {
 	unsigned long wanted = run->plan->mounts.rootfs_propagation;
-	cleanup_fd int host_root = -EBADF;
+	const struct mount_attr attr = {
+		.propagation = wanted & MS_SLAVE ? MS_SLAVE : MS_PRIVATE,
+	};
 	int r;
 
 	if (wanted & MS_SHARED)
 		return make_parent_private(run, root_fd, err);
-	host_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (host_root < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, errno, "open \"/\"");
-	r = mount_tree_set_propagation(host_root,
-				       (wanted & MS_SLAVE ? MS_SLAVE : MS_PRIVATE) | MS_REC);
+	r = sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr);
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "set the propagation of \"/\"") : 0;
 }
 
@@ -363,7 +361,8 @@ static int change_root(struct run *run, struct sbx_error *err)
 	}
 	if (r < 0)
 		return r;
-	if (chdir("/") < 0)
+	/* the working directory is the new root by now, but in a joined namespace */
+	if (plan->namespaces.path[NS_MNT] && chdir("/") < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "enter the container's \"/\"");
 	return plan->mounts.new_root ? finish_root(run, err) : 0;
 }

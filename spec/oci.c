@@ -117,20 +117,28 @@ static const struct decode_row mount_rows[] = {
 	 .custom = oci_decode_id_maps},
 };
 
-static bool is_bind(const struct oci_mount *mount)
+static bool has_option(const struct oci_mount *mount, const char *option)
 {
 	for (size_t i = 0; i < mount->options.n; i++)
-		if (strcmp(mount->options.v[i], "bind") == 0 ||
-		    strcmp(mount->options.v[i], "rbind") == 0)
+		if (strcmp(mount->options.v[i], option) == 0)
 			return true;
-	return mount->type && strcmp(mount->type, "bind") == 0;
+	return false;
+}
+
+/* A bind that is no remount binds something. */
+static bool needs_source(const struct oci_mount *mount)
+{
+	if (has_option(mount, "remount"))
+		return false;
+	return has_option(mount, "bind") || has_option(mount, "rbind") ||
+	       (mount->type && strcmp(mount->type, "bind") == 0);
 }
 
 static int check_mount(struct decoder *d, const struct json_node *object, void *decoded)
 {
 	struct oci_mount *mount = decoded;
 
-	if (is_bind(mount) && !mount->source)
+	if (needs_source(mount) && !mount->source)
 		return decode_fail(d, object, "is a bind mount without a \"source\"");
 	if ((mount->uid_maps.n > 0) != (mount->gid_maps.n > 0))
 		return decode_fail(d, object, "has only one of \"uidMappings\", \"gidMappings\"");

@@ -347,6 +347,12 @@ int oci_ns_flag(enum oci_ns ns);
 #define OCI_SYSCTL_PATH_MAX 256
 int oci_sysctl_path(const char *key, char *ret, size_t size);
 
+/* The closed lists of config-linux.md#seccomp, sorted and NULL-terminated. */
+extern const char *const oci_seccomp_actions[];
+extern const char *const oci_seccomp_operators[];
+extern const char *const oci_seccomp_architectures[];
+extern const char *const oci_seccomp_flags[];
+
 /* hooks member name ("createRuntime"). */
 const char *oci_hook_kind_name(enum oci_hook_kind kind);
 

@@ -17,34 +17,36 @@
 #define ARGS_PER_RULE 64
 #define ARG_INDEX_MAX 5
 
-static const char *const actions[] = {
+const char *const oci_seccomp_actions[] = {
+	"SCMP_ACT_ALLOW",	"SCMP_ACT_ERRNO",
 	"SCMP_ACT_KILL",	"SCMP_ACT_KILL_PROCESS",
-	"SCMP_ACT_KILL_THREAD", "SCMP_ACT_TRAP",
-	"SCMP_ACT_ERRNO",	"SCMP_ACT_TRACE",
-	"SCMP_ACT_ALLOW",	"SCMP_ACT_LOG",
-	"SCMP_ACT_NOTIFY",	NULL,
+	"SCMP_ACT_KILL_THREAD", "SCMP_ACT_LOG",
+	"SCMP_ACT_NOTIFY",	"SCMP_ACT_TRACE",
+	"SCMP_ACT_TRAP",	NULL,
 };
 
-static const char *const operators[] = {
-	"SCMP_CMP_NE", "SCMP_CMP_LT", "SCMP_CMP_LE",	    "SCMP_CMP_EQ",
-	"SCMP_CMP_GE", "SCMP_CMP_GT", "SCMP_CMP_MASKED_EQ", NULL,
+const char *const oci_seccomp_operators[] = {
+	"SCMP_CMP_EQ", "SCMP_CMP_GE",	     "SCMP_CMP_GT", "SCMP_CMP_LE",
+	"SCMP_CMP_LT", "SCMP_CMP_MASKED_EQ", "SCMP_CMP_NE", NULL,
 };
 
-static const char *const flags[] = {
-	"SECCOMP_FILTER_FLAG_TSYNC",
+const char *const oci_seccomp_flags[] = {
 	"SECCOMP_FILTER_FLAG_LOG",
 	"SECCOMP_FILTER_FLAG_SPEC_ALLOW",
+	"SECCOMP_FILTER_FLAG_TSYNC",
 	"SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV",
 	NULL,
 };
 
-static const char *const architectures[] = {
-	"SCMP_ARCH_X86",     "SCMP_ARCH_X86_64",   "SCMP_ARCH_X32",	    "SCMP_ARCH_ARM",
-	"SCMP_ARCH_AARCH64", "SCMP_ARCH_MIPS",	   "SCMP_ARCH_MIPS64",	    "SCMP_ARCH_MIPS64N32",
-	"SCMP_ARCH_MIPSEL",  "SCMP_ARCH_MIPSEL64", "SCMP_ARCH_MIPSEL64N32", "SCMP_ARCH_PPC",
-	"SCMP_ARCH_PPC64",   "SCMP_ARCH_PPC64LE",  "SCMP_ARCH_S390",	    "SCMP_ARCH_S390X",
-	"SCMP_ARCH_PARISC",  "SCMP_ARCH_PARISC64", "SCMP_ARCH_RISCV64",	    "SCMP_ARCH_LOONGARCH64",
-	"SCMP_ARCH_M68K",    "SCMP_ARCH_SH",	   "SCMP_ARCH_SHEB",	    NULL,
+const char *const oci_seccomp_architectures[] = {
+	"SCMP_ARCH_AARCH64",	 "SCMP_ARCH_ARM",    "SCMP_ARCH_LOONGARCH64",
+	"SCMP_ARCH_M68K",	 "SCMP_ARCH_MIPS",   "SCMP_ARCH_MIPS64",
+	"SCMP_ARCH_MIPS64N32",	 "SCMP_ARCH_MIPSEL", "SCMP_ARCH_MIPSEL64",
+	"SCMP_ARCH_MIPSEL64N32", "SCMP_ARCH_PARISC", "SCMP_ARCH_PARISC64",
+	"SCMP_ARCH_PPC",	 "SCMP_ARCH_PPC64",  "SCMP_ARCH_PPC64LE",
+	"SCMP_ARCH_RISCV64",	 "SCMP_ARCH_S390",   "SCMP_ARCH_S390X",
+	"SCMP_ARCH_SH",		 "SCMP_ARCH_SHEB",   "SCMP_ARCH_X32",
+	"SCMP_ARCH_X86",	 "SCMP_ARCH_X86_64", NULL,
 };
 
 static const struct decode_row arg_rows[] = {
@@ -53,7 +55,7 @@ static const struct decode_row arg_rows[] = {
 	{ROW(struct oci_seccomp_arg, DECODE_U64, value, "value"), .required = true},
 	{ROW(struct oci_seccomp_arg, DECODE_U64, value_two, "valueTwo")},
 	{ROW(struct oci_seccomp_arg, DECODE_STRING, op, "op"), .required = true,
-	 .words = operators},
+	 .words = oci_seccomp_operators},
 };
 
 static const struct decode_table arg_table = {DECODE_TABLE(arg_rows, struct oci_seccomp_arg)};
@@ -62,7 +64,7 @@ static const struct decode_row rule_rows[] = {
 	{ROW(struct oci_seccomp_rule, DECODE_STRINGS, names, "names"), .required = true,
 	 .check = decode_check_not_empty},
 	{ROW(struct oci_seccomp_rule, DECODE_STRING, action, "action"), .required = true,
-	 .words = actions},
+	 .words = oci_seccomp_actions},
 	{ROW(struct oci_seccomp_rule, DECODE_OPT_U64, errno_ret, "errnoRet"), .max = ERRNO_RET_MAX},
 	{ROW(struct oci_seccomp_rule, DECODE_ARRAY, args, "args"),
 	 .count_offset = offsetof(struct oci_seccomp_rule, args_n), .max_count = ARGS_PER_RULE,
@@ -91,12 +93,12 @@ static const struct decode_table rule_table = {DECODE_TABLE(rule_rows, struct oc
 
 static const struct decode_row seccomp_rows[] = {
 	{ROW(struct oci_seccomp, DECODE_STRING, default_action, "defaultAction"), .required = true,
-	 .words = actions},
+	 .words = oci_seccomp_actions},
 	{ROW(struct oci_seccomp, DECODE_OPT_U64, default_errno_ret, "defaultErrnoRet"),
 	 .max = ERRNO_RET_MAX},
 	{ROW(struct oci_seccomp, DECODE_STRINGS, architectures, "architectures"),
-	 .words = architectures},
-	{ROW(struct oci_seccomp, DECODE_STRINGS, flags, "flags"), .words = flags},
+	 .words = oci_seccomp_architectures},
+	{ROW(struct oci_seccomp, DECODE_STRINGS, flags, "flags"), .words = oci_seccomp_flags},
 	{ROW(struct oci_seccomp, DECODE_STRING, listener_path, "listenerPath"),
 	 .empty_absent = true, .check = decode_check_absolute},
 	{ROW(struct oci_seccomp, DECODE_STRING, listener_metadata, "listenerMetadata"),

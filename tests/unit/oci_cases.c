@@ -214,6 +214,7 @@ const struct oci_case oci_cases[] = {
 	{MOUNT, "\"type\":\"tmpfs\",\"source\":\"tmpfs\",\"options\":[\"size=1k\",\"mode=755\"]",
 	 NULL, NULL},
 	{MOUNT, "\"options\":[\"bind\"],\"source\":\"x\"", NULL, NULL},
+	{MOUNT, "\"options\":[\"bind\",\"remount\",\"ro\"]", NULL, NULL},
 	{MOUNT, "\"options\":[\"rbind\"]", "/mounts/0", "is a bind mount without a \"source\""},
 	{MOUNT, "\"type\":\"bind\"", "/mounts/0", "without a \"source\""},
 	{MOUNT, "\"options\":\"ro\"", "/mounts/0/options", "want an array"},

@@ -1,0 +1,52 @@
+# The documents that the program makes itself: spec, features.
+
+load helpers
+
+@test "spec writes a config.json that the program takes, once" {
+	cd "$BATS_TEST_TMPDIR"
+	run_sbx spec
+	assert_equal "$status" 0
+	assert_equal "$output" ''
+	run jq -r '.ociVersion, .process.cwd, .root.path, (.linux.namespaces | length)' config.json
+	assert_output $'1.3.0\n/\nrootfs\n6'
+
+	run_sbx spec
+	assert_equal "$status" 1
+	[[ $stderr == *'config.json'*'file exists'* ]]
+}
+
+@test "spec does not write through a link" {
+	mkdir "$BATS_TEST_TMPDIR/b"
+	ln -s "$BATS_TEST_TMPDIR/elsewhere" "$BATS_TEST_TMPDIR/b/config.json"
+	run_sbx spec --bundle "$BATS_TEST_TMPDIR/b"
+	assert_equal "$status" 1
+	[ ! -e "$BATS_TEST_TMPDIR/elsewhere" ]
+}
+
+@test "spec --rootless maps the caller" {
+	mkdir "$BATS_TEST_TMPDIR/b"
+	run_sbx spec -b "$BATS_TEST_TMPDIR/b" --rootless
+	assert_equal "$status" 0
+	run jq -c '[.linux.uidMappings[0].hostID, .linux.gidMappings[0].hostID,
+		(.linux.namespaces | map(.type) | index("user") != null), .linux.resources]' \
+		"$BATS_TEST_TMPDIR/b/config.json"
+	assert_output "[$(id -u),$(id -g),true,null]"
+}
+
+@test "spec names a bundle that is not there" {
+	run_sbx spec -b "$BATS_TEST_TMPDIR/none"
+	assert_equal "$status" 1
+	[[ $stderr == *"$BATS_TEST_TMPDIR/none"*'no such file or directory'* ]]
+}
+
+@test "features is JSON with nothing on standard error" {
+	run_sbx features
+	assert_equal "$status" 0
+	assert_equal "$stderr" ''
+	features=$output
+	run jq -r '.ociVersionMin, .ociVersionMax, (.hooks | length), .linux.mountExtensions.idmap.enabled,
+		(.linux.namespaces | index("user") != null), (.mountOptions == (.mountOptions | sort)),
+		(.mountOptions | index("rro") != null),
+		.potentiallyUnsafeConfigAnnotations[0]' <<<"$features"
+	assert_output $'1.0.0\n1.3.0\n6\ntrue\ntrue\ntrue\ntrue\ndev.sbx.'
+}

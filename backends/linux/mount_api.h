@@ -8,6 +8,9 @@
  * interface is missing (before Linux 5.12, or a seccomp filter of the caller) the call fails with
  * -ENOSYS or -EPERM and the room refuses by name.
  *
+ * A detached mount can be neither cloned nor mounted upon before Linux 6.15: clone from, and attach
+ * to, what is attached in the caller's own mount namespace.
+ *
  * All functions return a descriptor (CLOEXEC) or 0 on success, a negative errno on failure.
  */
 #ifndef SBX_LINUX_MOUNT_API_H

@@ -261,6 +261,28 @@ TEST(masked_and_read_only_paths)
 	return 0;
 }
 
+/* no /dev/null, or one that is something else: the image's file is not shown by the mask */
+TEST(mask_without_null_device)
+{
+	static char *masked[] = {(char *)"/proc/keys", (char *)"/proc/timer_list",
+				 (char *)"/secret", NULL};
+	struct stat st;
+
+	f->spec.linux_.masked_paths = (struct strings){masked, 3};
+	CHECK(make_dir(f, "mydev", 0755) == 0 && make_file(f, "mydev/null", "mine") == 0);
+	CHECK(make_file(f, "root/secret", "secret") == 0);
+	add_mount(f, "/proc", "proc", "proc", NULL);
+	add_mount(f, "/dev", "bind", "mydev", WORDS("bind"));
+	CHECK(build(f) == 0 && enter(f) == 0);
+	CHECK(stat("/proc/keys", &st) == 0 && st.st_rdev == makedev(1, 3));
+	CHECK(stat("/proc/timer_list", &st) == 0 && st.st_rdev == makedev(1, 3));
+	CHECK(stat("/secret", &st) == 0 && st.st_rdev == makedev(1, 3));
+	CHECK(chmod("/secret", 0777) < 0 && errno == EROFS);
+	CHECK(stat("/dev/null", &st) == 0 && st.st_size == 4);
+	CHECK(exists("/proc/self") && exists("/secret"));
+	return 0;
+}
+
 TEST(root_by_move)
 {
 	f->plan.options.no_pivot = true;
@@ -321,6 +343,7 @@ int main(void)
 		cmocka_unit_test(listed_devices),
 		cmocka_unit_test(bound_dev_is_left_alone),
 		cmocka_unit_test(masked_and_read_only_paths),
+		cmocka_unit_test(mask_without_null_device),
 		cmocka_unit_test(root_by_move),
 		cmocka_unit_test(host_root_as_root),
 		cmocka_unit_test(without_mount_namespace),

@@ -1,11 +1,11 @@
 /*
  * maskedPaths and readonlyPaths (config-linux.md), after the change of root.
  *
- * A masked directory gets a clone of one empty, read-only tmpfs with mode 000, made once; a masked
- * file gets a clone of the container's null device. That device is checked through the descriptor
- * that is cloned, for a name in /dev may be anything (CVE-2025-31133); where there is none, a node
- * of our own in another tmpfs serves. A read-only path is a recursive bind of itself that keeps its
- * flags. Paths are resolved inside the root; a missing one is nothing to hide.
+ * A masked directory gets an empty, read-only tmpfs with mode 000, one for all; a masked file gets
+ * the container's null device, read-only. That device is checked through the descriptor that is
+ * cloned, for a name in /dev may be anything (CVE-2025-31133); where there is none, a node of our
+ * own serves. A read-only path is a recursive bind of itself that keeps its flags. Paths are
+ * resolved inside the root; a missing one is nothing to hide.
  *
  * Under a profile the usual lists are a floor: what the bundle leaves out is added.
  */
@@ -112,25 +112,22 @@ static int mask_plan(struct plan *plan, struct report *report, struct sbx_error 
 
 /* ---- apply ---- */
 
-/* The two things that hide, made when first needed. */
+/*
+ * The two things that hide. Each is made for the first path that needs it and attached there; the
+ * others get a clone of that mount, flags included. (A clone of a detached mount needs Linux 6.15.)
+ */
 struct covers {
-	int directory; /* detached empty read-only tmpfs */
-	int file;      /* a null device: the container's, or a detached mount of our own */
+	int directory; /* empty read-only tmpfs */
+	int file;      /* read-only mount of a null device */
 };
 
-static int open_empty_directory(struct covers *covers, struct sbx_error *err)
+static int make_empty_directory(struct sbx_error *err)
 {
-	int fd;
+	int fd = mount_new_filesystem("tmpfs", "tmpfs", "mode=000,nr_inodes=4,size=4k",
+				      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+					      MOUNT_ATTR_NOEXEC);
 
-	if (covers->directory >= 0)
-		return 0;
-	fd = mount_new_filesystem("tmpfs", "tmpfs", "mode=000,nr_inodes=4,size=4k",
-				  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-					  MOUNT_ATTR_NOEXEC);
-	if (fd < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -fd, "make an empty directory");
-	covers->directory = fd;
-	return 0;
+	return fd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -fd, "make an empty directory") : fd;
 }
 
 static bool is_null_device(int fd)
@@ -140,38 +137,49 @@ static bool is_null_device(int fd)
 	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == NULL_DEVICE;
 }
 
-/* A node of our own, in a tmpfs that nothing else shows. */
-static int make_null_device(struct sbx_error *err)
+/* A mount of a node of our own, in a tmpfs that is attached over "/" only while it is cloned: what
+ * runs here works by descriptors and does not notice. */
+static int clone_own_null_device(const struct run *run, struct sbx_error *err)
 {
 	cleanup_fd int dir = mount_new_filesystem("tmpfs", "tmpfs", "mode=700",
 						  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
-	int fd;
+	cleanup_fd int fd = -EBADF;
+	int r;
 
 	if (dir < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -dir, "make a directory for a null device");
 	if (mknodat(dir, "null", S_IFCHR | 0666, NULL_DEVICE) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno,
 				"make a null device (the container has none at /dev/null)");
-	/* cloned while its mount is there: the clone keeps the file system alive */
+	r = mount_tree_attach(dir, run->rootfs_fd);
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "attach a directory for a null device");
 	fd = mount_tree_clone(dir, "null", AT_SYMLINK_NOFOLLOW);
-	return fd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -fd, "clone a null device") : fd;
+	if (fchdir(dir) < 0 || umount2(".", MNT_DETACH) < 0 || fchdir(run->rootfs_fd) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "detach the null device's directory");
+	return fd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -fd, "clone a null device") : take_fd(&fd);
 }
 
-static int open_null_device(const struct run *run, struct covers *covers, struct sbx_error *err)
+static int clone_null_device(const struct run *run, struct sbx_error *err)
 {
-	int fd;
+	cleanup_fd int null = path_open_no_symlinks(run->rootfs_fd, "dev/null", O_PATH);
+	cleanup_fd int fd = -EBADF;
+	int r;
 
-	if (covers->file >= 0)
-		return 0;
-	fd = path_open_no_symlinks(run->rootfs_fd, "dev/null", O_PATH);
-	if (fd < 0 || !is_null_device(fd)) {
-		cleanup_close_fd(&fd);
-		fd = make_null_device(err);
+	if (null < 0 || !is_null_device(null)) {
+		fd = clone_own_null_device(run, err);
 		if (fd < 0)
 			return fd;
+	} else {
+		fd = mount_tree_clone_fd(null, false);
+		if (fd < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, -fd, "clone the null device");
 	}
-	covers->file = fd;
-	return 0;
+	/* the device still swallows what is written; its mode and owner stay */
+	r = mount_tree_set(fd, false, MOUNT_ATTR_RDONLY, 0);
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "make the null device read-only");
+	return take_fd(&fd);
 }
 
 /* A path that is not there, or whose parent is no directory, hides nothing. */
@@ -184,28 +192,32 @@ static int mask_path(const struct run *run, const char *path, struct covers *cov
 		     struct sbx_error *err)
 {
 	cleanup_fd int target = path_open_in_root(run->rootfs_fd, path, O_PATH, 0), cover = -EBADF;
+	bool first;
 	struct stat st;
-	int r;
+	int *made, r;
 
 	if (is_absent(target))
 		return 0;
 	if (target < 0 || fstat(target, &st) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, target < 0 ? -target : errno, "open");
-	if (S_ISDIR(st.st_mode)) {
-		r = open_empty_directory(covers, err);
-		if (r < 0)
-			return r;
-		cover = mount_tree_clone_fd(covers->directory, false);
+	made = S_ISDIR(st.st_mode) ? &covers->directory : &covers->file;
+	first = *made < 0;
+	if (!first) {
+		cover = mount_tree_clone_fd(*made, false);
+		if (cover < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, -cover, "clone the cover");
 	} else {
-		r = open_null_device(run, covers, err);
-		if (r < 0)
-			return r;
-		cover = mount_tree_clone_fd(covers->file, false);
+		cover = S_ISDIR(st.st_mode) ? make_empty_directory(err)
+					    : clone_null_device(run, err);
+		if (cover < 0)
+			return cover;
 	}
-	if (cover < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -cover, "clone the cover");
 	r = mount_tree_attach(cover, target);
-	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "attach the cover") : 0;
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "attach the cover");
+	if (first)
+		*made = take_fd(&cover);
+	return 0;
 }
 
 static int mask_paths(const struct run *run, struct sbx_error *err)

@@ -202,21 +202,33 @@ int fd_cloexec_from(int first)
 	return sweep_by_proc(first, NULL, 0, SWEEP_CLOEXEC);
 }
 
+/* The smallest kept descriptor that is at least from, INT_MAX where there is none. */
+static int next_kept(int from, const int *keep, size_t n)
+{
+	int next = INT_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		if (keep[i] >= from && keep[i] < next)
+			next = keep[i];
+	}
+	return next;
+}
+
 int fd_close_from(int first, const int *keep, size_t n)
 {
-	unsigned int from = (unsigned int)first;
-	int rc = 0;
+	for (int from = first;;) {
+		int next = next_kept(from, keep, n), rc = 0;
 
-	for (size_t i = 0; i < n && rc == 0; i++) {
-		if (keep[i] < 0 || (unsigned int)keep[i] < from)
-			continue;
-		if ((unsigned int)keep[i] > from)
-			rc = sys_close_range(from, (unsigned int)keep[i] - 1, 0);
-		from = (unsigned int)keep[i] + 1;
+		if (next == INT_MAX)
+			rc = sys_close_range((unsigned int)from, ~0U, 0);
+		else if (next > from)
+			rc = sys_close_range((unsigned int)from, (unsigned int)next - 1, 0);
+		if (rc < 0)
+			return sweep_by_proc(first, keep, n, SWEEP_CLOSE);
+		if (next == INT_MAX)
+			return 0;
+		from = next + 1;
 	}
-	if (rc == 0)
-		rc = sys_close_range(from, ~0U, 0);
-	return rc == 0 ? 0 : sweep_by_proc(first, keep, n, SWEEP_CLOSE);
 }
 
 int fd_fill_stdio(void)

@@ -7,13 +7,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "runtime/base/cleanup.h"
 
 #define ROW(type_, kind_, member_, name_)                                                          \
 	.name = (name_), .kind = (kind_), .offset = offsetof(type_, member_)
 
-#define NANOSECS_MAX 999999999
+#define NANOSECS_MAX  999999999
+#define FILE_MODE_MAX 07777
 
 /* ---- id mappings ---- */
 
@@ -166,12 +168,28 @@ static const struct decode_row device_rows[] = {
 	 .check = decode_check_absolute},
 	{ROW(struct device_raw, DECODE_OPT_I64, major, "major"), .max = OCI_DEV_MAJOR_MAX},
 	{ROW(struct device_raw, DECODE_OPT_I64, minor, "minor"), .max = OCI_DEV_MINOR_MAX},
-	{ROW(struct device_raw, DECODE_OPT_U64, device.file_mode, "fileMode"), .max = 07777},
+	{ROW(struct device_raw, DECODE_OPT_U64, device.file_mode, "fileMode"),
+	 .max = S_IFMT | FILE_MODE_MAX},
 	{ROW(struct device_raw, DECODE_OPT_U64, device.uid, "uid"), .max = OCI_ID_MAX},
 	{ROW(struct device_raw, DECODE_OPT_U64, device.gid, "gid"), .max = OCI_ID_MAX},
 };
 
 static const struct decode_table device_table = {DECODE_TABLE(device_rows, struct device_raw)};
+
+/* podman copies st_mode as a whole: the bits of the file type are fine where they say the same as
+ * "type", and are dropped. */
+static int check_file_mode(struct decoder *d, const struct json_node *node,
+			   struct oci_device *device)
+{
+	mode_t want = device->type[0] == 'p' ? S_IFIFO : device->type[0] == 'b' ? S_IFBLK : S_IFCHR;
+	mode_t type = (mode_t)device->file_mode.v & S_IFMT;
+
+	if (type != 0 && type != want)
+		return decode_fail(d, json_get(node, "fileMode"),
+				   "has the bits of another file type than \"%s\"", device->type);
+	device->file_mode.v &= FILE_MODE_MAX;
+	return 0;
+}
 
 static int decode_device(struct decoder *d, const struct json_node *node, struct oci_device *ret)
 {
@@ -183,6 +201,9 @@ static int decode_device(struct decoder *d, const struct json_node *node, struct
 	if (raw.device.type[0] != 'p' && !(raw.major.set && raw.minor.set))
 		return decode_fail(d, node, "lacks the member \"%s\"",
 				   raw.major.set ? "minor" : "major");
+	r = check_file_mode(d, node, &raw.device);
+	if (r < 0)
+		return r;
 	raw.device.major = raw.major.v;
 	raw.device.minor = raw.minor.v;
 	*ret = raw.device;

@@ -24,7 +24,7 @@ rmdir sed sh sleep sort stat stty tail tee test touch tr true tty umount uname u
 xargs'
 
 is_root() {
-	[ "$(id -u)" = 0 ]
+	[ "$EUID" = 0 ]
 }
 
 require_root() {
@@ -77,18 +77,42 @@ cgroup_is_v2_only() {
 
 # ---- bundles ---------------------------------------------------------------------------------------
 
+# make_rootfs DIR: busybox, probe, a few files of /etc; made once per run, then copied.
 make_rootfs() {
-	local root=$1 applet
+	local template=$BATS_RUN_TMPDIR/rootfs-template
+
+	[ -d "$template" ] || make_rootfs_template "$template"
+	cp -a "$template" "$1"
+}
+
+make_rootfs_template() {
+	local root=$1.$$ applet
 
 	mkdir -p "$root"/{bin,dev,etc,home/user,proc,root,sys,tmp,usr/bin,var,workspace}
 	chmod 1777 "$root/tmp"
 	cp "$(command -v busybox)" "$root/bin/busybox"
 	cp "$SBX_TEST_BIN/probe" "$root/bin/probe"
-	for applet in $HELPERS_APPLETS; do
-		ln -s busybox "$root/bin/$applet"
-	done
+	(cd "$root/bin" && for applet in $HELPERS_APPLETS; do echo "$applet"; done |
+		xargs -I{} ln -s busybox {})
 	printf 'root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000::/home/user:/bin/sh\n' >"$root/etc/passwd"
 	printf 'root:x:0:\nuser:x:1000:\nextra:x:2000:user\n' >"$root/etc/group"
+	mv "$root" "$1"
+}
+
+# The config.json of a test before it edits it, cached for the run but for the cgroup.
+write_default_config() {
+	local template=$BATS_RUN_TMPDIR/config-template text
+
+	if [ ! -s "$template" ]; then
+		CGROUP=@cgroup ID=@ default_config >"$template.$$"
+		if ! is_root; then
+			jq "$(rootless_filter)" "$template.$$" >"$template.$$.next"
+			mv "$template.$$.next" "$template.$$"
+		fi
+		mv "$template.$$" "$template"
+	fi
+	text=$(<"$template")
+	printf '%s\n' "${text//@cgroup\/@/$CGROUP\/$ID}" >"$1"
 }
 
 default_config() {
@@ -147,10 +171,7 @@ make_bundle() {
 
 	mkdir -p "$dir"
 	make_rootfs "$dir/rootfs"
-	default_config >"$dir/config.json"
-	if ! is_root; then
-		BUNDLE=$dir edit_config "$(rootless_filter)"
-	fi
+	write_default_config "$dir/config.json"
 }
 
 # edit_config FILTER [jq options, as --arg N V]
@@ -158,13 +179,13 @@ edit_config() {
 	local filter=$1 next=$BUNDLE/.config.json.next
 
 	shift
-	jq "$@" "$filter" "$BUNDLE/config.json" >"$next"
+	jq "$filter" "$BUNDLE/config.json" "$@" >"$next"
 	mv "$next" "$BUNDLE/config.json"
 }
 
 # set_args COMMAND [ARGS]: process.args
 set_args() {
-	edit_config '.process.args = $ARGS.positional' --args "$@"
+	edit_config '.process.args = $ARGS.positional' --args -- "$@"
 }
 
 # set_script TEXT: the container runs `sh -c TEXT`.

@@ -1,0 +1,236 @@
+# Hooks: their order, namespaces, input, environment, time-outs and failures.
+load helpers
+
+# hook_script NAME TEXT: a script on the host, its path in $HOOK. $OUT is a file it may write.
+hook_script() {
+	OUT=$BATS_TEST_TMPDIR/hooks.out
+	HOOK=$BATS_TEST_TMPDIR/$1
+	printf '#!/bin/sh\nOUT=%s\n%s\n' "$OUT" "$2" >"$HOOK"
+	chmod +x "$HOOK"
+}
+
+# hook KIND [JSON]: adds $HOOK, with more members of the hook object.
+hook() {
+	add_hook "$1" "$(jq -n --arg path "$HOOK" "{path: \$path} + ${2:-{\}}")"
+}
+
+ALL_HOST_KINDS='prestart createRuntime createContainer poststart poststop'
+
+@test 'order, status and pid in the state on stdin' {
+	local kind
+
+	# The host's scripts tell their kind by argv[1]; startContainer is the image's own file.
+	hook_script hook 'read -r state; echo "$1 $state" >>$OUT'
+	for kind in $ALL_HOST_KINDS; do
+		hook "$kind" "{args: [\"hook\", \"$kind\"]}"
+	done
+	printf '#!/bin/sh\nread -r state; echo "startContainer $state" >/workspace/start\n' \
+		>"$BUNDLE/rootfs/bin/start-hook"
+	chmod +x "$BUNDLE/rootfs/bin/start-hook"
+	add_hook startContainer '{"path": "/bin/start-hook"}'
+	set_annotation org.example.slash a/b
+	set_args sleep 1000
+	create_container
+	assert_equal "$(cut -d ' ' -f 1 "$OUT" | xargs)" 'prestart createRuntime createContainer'
+	[ ! -e "$BUNDLE/rootfs/workspace/start" ]
+	run_sbx start "$ID"
+	assert_status 0
+	wait_until 10 grep -q poststart "$OUT"
+	pid=$(container_pid)
+	run_sbx delete --force "$ID"
+	assert_status 0
+	cat "$BUNDLE/rootfs/workspace/start" >>"$OUT"
+	assert_equal "$(cut -d ' ' -f 1 "$OUT" | xargs)" \
+		'prestart createRuntime createContainer poststart poststop startContainer'
+	while read -r kind state; do
+		case $kind in
+		prestart | createRuntime | createContainer) want=creating ;;
+		startContainer) want=created ;;
+		poststart) want=running ;;
+		poststop) want=stopped ;;
+		esac
+		jq -e --arg id "$ID" --arg want "$want" --arg bundle "$BUNDLE" '.id == $id
+			and .status == $want and .bundle == $bundle and .ociVersion
+			and .annotations["org.example.slash"] == "a/b"' <<<"$state" >/dev/null ||
+			fail "$kind: $state"
+		case $kind in
+		prestart | createRuntime | poststart) assert_equal "$(jq .pid <<<"$state")" "$pid" ;;
+		esac
+		[[ $state = *'a/b'* ]] || fail "$kind: the slash is escaped"
+	done <"$OUT"
+}
+
+@test 'namespaces: of the runtime, of the container' {
+	hook_script hook 'echo "$1 $(readlink /proc/self/ns/mnt) $(readlink /proc/self/ns/net)" >>$OUT'
+	hook createRuntime '{args: ["x", "runtime"]}'
+	hook createContainer '{args: ["x", "container"]}'
+	set_args sleep 1000
+	create_container
+	run cat "$OUT"
+	assert_line "runtime $(readlink /proc/self/ns/mnt) $(readlink /proc/self/ns/net)"
+	assert_line --regexp "container .* $(sed 's/[][]/\\&/g' <<<"$(readlink "/proc/$(container_pid)/ns/net")")"
+	refute_line --partial "container $(readlink /proc/self/ns/mnt)"
+}
+
+@test 'createContainer sees the finished mounts, from outside the root' {
+	mkdir "$BATS_TEST_TMPDIR/source"
+	echo marker >"$BATS_TEST_TMPDIR/source/file"
+	add_mount "{\"destination\": \"/workspace\", \"type\": \"bind\", \"source\": \"$BATS_TEST_TMPDIR/source\",
+		\"options\": [\"bind\"]}"
+	hook_script hook "cat $BUNDLE/rootfs/workspace/file >\$OUT; mountpoint -q $BUNDLE/rootfs/proc && echo proc >>\$OUT"
+	hook createContainer '{env: ["PATH=/usr/bin:/bin"]}'
+	set_args true
+	run_container
+	assert_status 0
+	assert_equal "$(cat "$OUT")" $'marker\nproc'
+}
+
+@test 'args and env: args[0] is kept, no env is an empty one' {
+	hook_script hook 'tr "\0" "\n" </proc/$$/cmdline >$OUT.args; tr "\0" "\n" </proc/$$/environ >$OUT.env'
+	add_hook createRuntime "$(jq -n --arg path "$HOOK" '{path: $path, args: ["zero", "one two", ""]}')"
+	set_args true
+	FOREIGN=1 run_container
+	assert_status 0
+	grep -qx 'one two' "$OUT.args"
+	assert_equal "$(cat "$OUT.env")" ''
+	edit_config 'del(.hooks)'
+	hook createRuntime '{env: ["A=b", "C=d e"]}'
+	FOREIGN=1 run_container
+	assert_status 0
+	assert_equal "$(cat "$OUT.env")" $'A=b\nC=d e'
+}
+
+@test 'args[0] of a program' {
+	add_hook createRuntime "$(jq -n --arg out "$BATS_TEST_TMPDIR/arg0" \
+		'{path: "/bin/busybox", args: ["touch", $out]}')"
+	set_args true
+	run_container
+	assert_status 0
+	[ -e "$BATS_TEST_TMPDIR/arg0" ]
+}
+
+@test 'the working folder is the bundle' {
+	hook_script hook 'pwd >>$OUT'
+	hook createRuntime
+	hook poststop
+	set_args true
+	cd /
+	run_container
+	assert_status 0
+	assert_equal "$(sort -u "$OUT")" "$BUNDLE"
+}
+
+@test 'startContainer: inherits the environment of the process' {
+	printf '#!/bin/sh\ntest "$ONE" = two\n' >"$BUNDLE/rootfs/bin/check"
+	chmod +x "$BUNDLE/rootfs/bin/check"
+	add_hook startContainer '{"path": "/bin/check"}'
+	edit_config '.process.env += ["ONE=two"]'
+	set_args true
+	run_container
+	assert_status 0
+	edit_config '.process.env -= ["ONE=two"]'
+	run_container
+	assert_status 1
+}
+
+@test 'a hook need not read its input; its descriptors are stdio alone' {
+	hook_script hook 'exec <&-; ls -l /proc/$$/fd >$OUT'
+	hook createRuntime
+	set_args true
+	set_annotation filler "$(printf 'x%.0s' {1..5000})"
+	exec 7</etc/passwd
+	run_container
+	exec 7<&-
+	assert_status 0
+	run cat "$OUT"
+	refute_output --partial /etc/passwd
+	refute_output --partial "$ROOT"
+}
+
+# ---- failures --------------------------------------------------------------------------------------
+
+@test 'a failing create hook fails create: its name and output are in the error, nothing is left' {
+	local kind
+
+	for kind in prestart createRuntime createContainer; do
+		edit_config 'del(.hooks)'
+		hook_script hook 'echo words of the hook >&2; exit 3'
+		hook "$kind"
+		hook_script after 'echo poststop >$OUT'
+		hook poststop
+		set_args sleep 1000
+		run_sbx create --bundle "$BUNDLE" "$ID"
+		assert_status 1
+		assert_stderr "$kind"
+		assert_stderr 'words of the hook'
+		run_sbx state "$ID"
+		assert_error 'does not exist'
+		assert_no_leaks
+	done
+}
+
+@test 'a failing startContainer hook: the program never runs' {
+	add_hook startContainer '{"path": "/bin/false"}'
+	set_script 'echo ran >/workspace/ran'
+	create_container
+	run_sbx start "$ID"
+	assert_status 1
+	assert_stderr startContainer
+	wait_until 10 status_is stopped
+	[ ! -e "$BUNDLE/rootfs/workspace/ran" ]
+	run_container
+	assert_status 1
+	[ ! -e "$BUNDLE/rootfs/workspace/ran" ]
+}
+
+@test 'a failing poststart hook: error, the container is killed and deleted' {
+	add_hook poststart '{"path": "/bin/false"}'
+	set_args sleep 5
+	run_container
+	[ "$status" -ne 0 ]
+	assert_stderr poststart
+	assert_no_leaks
+}
+
+@test 'failing poststop hooks: all of them run, delete succeeds' {
+	hook_script hook 'echo "$1" >>$OUT; exit 1'
+	hook poststop '{args: ["x", "first"]}'
+	hook poststop '{args: ["x", "second"]}'
+	set_args true
+	create_container
+	run_sbx delete --force "$ID"
+	assert_status 0
+	assert_equal "$(xargs <"$OUT")" 'first second'
+}
+
+@test 'a hook that overstays its time is killed, with what it started' {
+	local started=$SECONDS
+
+	hook_script hook 'sleep 1000 & sleep 1000'
+	hook createRuntime '{timeout: 1, env: ["PATH=/usr/bin:/bin"]}'
+	set_args true
+	run_container
+	assert_status 1
+	assert_stderr createRuntime
+	[ $((SECONDS - started)) -lt 10 ]
+	is_root || pkill -KILL -u "$(id -u)" -x -f 'sleep 1000' || true
+	assert_no_leaks
+}
+
+@test 'a missing hook program is an error that names it' {
+	add_hook createRuntime '{"path": "/no/such/hook"}'
+	set_args true
+	run_container
+	assert_error /no/such/hook
+}
+
+@test 'hooks are checked before anything is made: a relative path, a bad time-out' {
+	add_hook createRuntime '{"path": "relative"}'
+	set_args true
+	run_container
+	assert_error /hooks/createRuntime/0/path
+	edit_config 'del(.hooks)'
+	add_hook poststop '{"path": "/bin/true", "timeout": 0}'
+	run_container
+	assert_error timeout
+}

@@ -1,0 +1,268 @@
+# What the members of `process` do, and the values that are refused.
+load helpers
+
+# refused TEXT: the bundle as it is now does not run; one line says why.
+refused() {
+	run_container
+	assert_error "$1"
+	assert_no_leaks
+}
+
+# ---- cwd and env -----------------------------------------------------------------------------------
+
+@test 'cwd: absolute, made where it is missing' {
+	edit_config '.process.cwd = "/new/folder"'
+	set_args pwd
+	run_container
+	assert_status 0
+	assert_output /new/folder
+	[ "$(stat -c %a "$BUNDLE/rootfs/new/folder")" = 755 ]
+	edit_config '.process.cwd = "bin"'
+	refused absolute
+	edit_config '.process.cwd = ""'
+	refused absolute
+}
+
+@test 'cwd: readable by the user alone, and by root at exec' {
+	require_root
+	mkdir -m 700 "$BUNDLE/rootfs/private"
+	chown 42:42 "$BUNDLE/rootfs/private"
+	edit_config '.process.cwd = "/private" | .process.user = {uid: 42, gid: 42}'
+	set_args sleep 1000
+	create_container
+	run_sbx start "$ID"
+	assert_status 0
+	run_sbx exec --user 0 "$ID" true
+	assert_status 0
+}
+
+@test 'env: only what config.json names, the last of duplicates, newlines kept' {
+	edit_config '.process.env = ["PATH=/bin", "ONE=two", "ONE=", "NL=a\nb", "HOME=/elsewhere"]'
+	set_args env
+	FOREIGN=1 run_container
+	assert_status 0
+	refute_line --partial FOREIGN
+	assert_line 'ONE='
+	refute_line 'ONE=two'
+	assert_line 'NL=a'
+	assert_line 'b'
+	assert_line HOME=/elsewhere
+	assert_equal "$(wc -l <<<"$output")" 5
+}
+
+@test 'env: HOME comes from the passwd inside' {
+	set_script 'echo $HOME'
+	run_container
+	assert_output /root
+	edit_config '.process.env += ["HOME="]'
+	run_container
+	assert_output /root
+	is_root || return 0
+	edit_config '.process.user = {uid: 1000, gid: 1000}'
+	run_container
+	assert_output /home/user
+	edit_config '.process.user = {uid: 4242, gid: 0}'
+	run_container
+	assert_output /
+}
+
+# ---- user ------------------------------------------------------------------------------------------
+
+@test 'user: uid, gid, additional groups, umask' {
+	require_root
+	edit_config '.process.user = {uid: 1000, gid: 1001, additionalGids: [2000, 10], umask: 63}'
+	set_script 'id -u; id -g; id -G; umask'
+	run_container
+	assert_status 0
+	assert_line --index 0 1000
+	assert_line --index 1 1001
+	assert_line --index 2 --regexp '\b2000\b'
+	assert_line --index 2 --regexp '\b10\b'
+	assert_line --index 3 0077
+}
+
+@test 'user: umask is 0022 by default; the groups of the caller are not kept' {
+	set_script 'umask; grep Groups: /proc/self/status'
+	umask 0
+	run_container
+	assert_line --index 0 0022
+	is_root || return 0
+	assert_line --index 1 --regexp '^Groups:[[:space:]]*$'
+}
+
+@test 'user: an executable that only CAP_DAC_OVERRIDE lets through' {
+	require_root
+	cp "$BUNDLE/rootfs/bin/busybox" "$BUNDLE/rootfs/bin/true744"
+	chmod 744 "$BUNDLE/rootfs/bin/true744"
+	rm "$BUNDLE/rootfs/bin/true"
+	mv "$BUNDLE/rootfs/bin/true744" "$BUNDLE/rootfs/bin/true"
+	edit_config '.process.user = {uid: 1000, gid: 1000}'
+	set_args /bin/true
+	refused 'permission denied'
+	edit_config '.process.capabilities = (["CAP_DAC_OVERRIDE"] | {bounding: ., effective: .,
+		permitted: ., inheritable: ., ambient: .}) | .process.noNewPrivileges = false'
+	run_container
+	assert_status 0
+}
+
+# ---- capabilities ----------------------------------------------------------------------------------
+
+# capability_line SET: the line of /proc/self/status inside.
+@test 'capabilities: the sets of config.json, exactly' {
+	require_root
+	edit_config '.process.capabilities = {bounding: ["CAP_CHOWN", "CAP_KILL", "CAP_NET_RAW"],
+		permitted: ["CAP_CHOWN", "CAP_KILL"], effective: ["CAP_KILL"]}'
+	set_args grep Cap /proc/self/status
+	run_container
+	assert_status 0
+	assert_line --regexp $'^CapInh:\t0000000000000000$'
+	assert_line --regexp $'^CapPrm:\t0000000000000021$'
+	assert_line --regexp $'^CapBnd:\t0000000000002021$'
+	assert_line --regexp $'^CapAmb:\t0000000000000000$'
+}
+
+@test 'capabilities: no block, no capability' {
+	edit_config 'del(.process.capabilities)'
+	set_args grep Cap /proc/self/status
+	run_container
+	assert_status 0
+	assert_equal "$(grep -c $'\t0000000000000000$' <<<"$output")" 5
+}
+
+@test 'capabilities: ambient ones reach a user without root' {
+	require_root
+	edit_config '.process.user = {uid: 1000, gid: 1000} | .process.capabilities =
+		(["CAP_NET_BIND_SERVICE"] | {bounding: ., effective: ., permitted: ., inheritable: ., ambient: .})'
+	set_args grep -E 'CapEff|CapAmb' /proc/self/status
+	run_container
+	assert_status 0
+	assert_line $'CapEff:\t0000000000000400'
+	assert_line $'CapAmb:\t0000000000000400'
+}
+
+# ---- no_new_privs, rlimits, oom score --------------------------------------------------------------
+
+@test 'noNewPrivileges: as asked' {
+	set_args grep NoNewPrivs /proc/self/status
+	run_container
+	assert_output $'NoNewPrivs:\t1'
+	edit_config '.process.noNewPrivileges = false'
+	run_container
+	assert_output $'NoNewPrivs:\t0'
+}
+
+@test 'rlimits: set, and a duplicate type is refused' {
+	edit_config '.process.rlimits = [{type: "RLIMIT_NOFILE", soft: 100, hard: 200},
+		{type: "RLIMIT_CORE", soft: 0, hard: 0}]'
+	set_script 'ulimit -n; ulimit -Hn; ulimit -c'
+	run_container
+	assert_status 0
+	assert_output $'100\n200\n0'
+	edit_config '.process.rlimits += [{type: "RLIMIT_NOFILE", soft: 1, hard: 2}]'
+	refused RLIMIT_NOFILE
+	edit_config '.process.rlimits = [{type: "RLIMIT_NOSUCH", soft: 1, hard: 2}]'
+	refused RLIMIT_NOSUCH
+	edit_config '.process.rlimits = [{type: "RLIMIT_NOFILE", soft: 3, hard: 2}]'
+	refused RLIMIT_NOFILE
+}
+
+@test 'oomScoreAdj: set, and left alone where it is absent' {
+	set_args cat /proc/self/oom_score_adj
+	run_container
+	assert_output "$(cat /proc/self/oom_score_adj)"
+	edit_config '.process.oomScoreAdj = 500'
+	run_container
+	assert_status 0
+	assert_output 500
+	edit_config '.process.oomScoreAdj = 1001'
+	refused oomScoreAdj
+}
+
+# ---- names and sysctls -----------------------------------------------------------------------------
+
+@test 'hostname and domainname: set in their own namespace, refused without one' {
+	edit_config '.hostname = "inside" | .domainname = "example"'
+	set_script 'hostname; cat /proc/sys/kernel/domainname'
+	run_container
+	assert_status 0
+	assert_output $'inside\nexample'
+	edit_config '.linux.namespaces |= map(select(.type != "uts"))'
+	refused hostname
+	edit_config 'del(.hostname)'
+	refused domainname
+}
+
+@test 'sysctl: of the own namespaces only' {
+	local key
+
+	edit_config '.linux.sysctl = {"kernel.shm_rmid_forced": "1", "net.ipv4.ip_forward": "1"}'
+	set_script 'cat /proc/sys/kernel/shm_rmid_forced /proc/sys/net/ipv4/ip_forward'
+	run_container
+	assert_status 0
+	assert_output $'1\n1'
+	for key in kernel.core_pattern kernel.hostname vm.swappiness kernel/../kernel/core_pattern \
+		'net.ipv4..ip_forward' 'net.../../kernel/core_pattern' fs.file-max ''; do
+		edit_config '.linux.sysctl = {($key): "1"}' --arg key "$key"
+		refused sysctl
+	done
+	edit_config '.linux.sysctl = {"net.ipv4.ip_forward": "1"}
+		| .linux.namespaces |= map(select(.type != "network"))'
+	refused sysctl
+}
+
+# ---- seccomp ---------------------------------------------------------------------------------------
+
+@test 'seccomp: an action for a call, numbers newer than the profile answer ENOSYS' {
+	edit_config '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW",
+		syscalls: [{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_ERRNO", errnoRet: 38}]}'
+	set_script 'mkdir /q; grep Seccomp: /proc/self/status'
+	run_container
+	assert_line $'Seccomp:\t2'
+	[[ $stderr = *'not implemented'* ]]
+	edit_config 'del(.linux.seccomp)'
+	run_container
+	assert_output $'Seccomp:\t0'
+}
+
+@test 'seccomp: a rule that repeats the default and names that do not exist are no error' {
+	edit_config '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", syscalls: [
+		{names: ["bdflush", "no_such_call"], action: "SCMP_ACT_ALLOW"},
+		{names: ["no_such_call"], action: "SCMP_ACT_ERRNO"}]}'
+	set_args true
+	run_container
+	assert_status 0
+	edit_config '.linux.seccomp.defaultAction = "SCMP_ACT_NOSUCH"'
+	refused SCMP_ACT_NOSUCH
+	edit_config '.linux.seccomp.defaultAction = "SCMP_ACT_NOTIFY"'
+	refused seccomp
+}
+
+# ---- contradictions --------------------------------------------------------------------------------
+
+@test 'contradictory bundles are refused by name' {
+	require_root
+	edit_config '.linux.uidMappings = [{containerID: 0, hostID: 100000, size: 10}]'
+	refused uidMappings
+	edit_config 'del(.linux.uidMappings) | .linux.namespaces += [{type: "user"}]'
+	refused user
+	edit_config '.linux.namespaces = [{type: "pid"}, {type: "pid"}, {type: "mount"}]'
+	refused pid
+	edit_config '.linux.namespaces = [{type: "pid"}, {type: "mount"}, {type: "ipc"}, {type: "uts"}]
+		| .linux.timeOffsets = {boottime: {secs: 1}}'
+	refused time
+	edit_config 'del(.linux.timeOffsets) | .linux.namespaces += [{type: "nosuch"}]'
+	refused nosuch
+}
+
+@test 'ociVersion: a version of major 1' {
+	set_args true
+	edit_config '.ociVersion = "1.0.0"'
+	run_container
+	assert_status 0
+	edit_config '.ociVersion = "2.0.0"'
+	refused ociVersion
+	edit_config '.ociVersion = "one"'
+	refused ociVersion
+	edit_config 'del(.ociVersion)'
+	refused ociVersion
+}

@@ -218,7 +218,7 @@ static int parse_document(struct decoder *d, const char *data, size_t len,
 			  const struct decode_table *table, struct json_node **ret_root, void **ret)
 {
 	struct json_node *root;
-	void *made;
+	void *made = NULL;
 	int r;
 
 	r = json_parse(d->arena, d->what, data, len, &json_limits_config, &root, d->err);
@@ -240,9 +240,9 @@ int oci_parse(struct arena *arena, const char *data, size_t len, struct oci_spec
 {
 	struct decoder d = {
 		.arena = arena, .what = "config.json", .code = SBX_E_INVALID_CONFIG, .err = err};
-	struct json_node *root;
+	struct json_node *root = NULL;
 	struct oci_spec *spec;
-	void *made;
+	void *made = NULL;
 	int r = parse_document(&d, data, len, &spec_table, &root, &made);
 
 	if (r < 0)
@@ -263,7 +263,7 @@ int oci_parse_process(struct arena *arena, const char *data, size_t len, struct 
 			    .code = SBX_E_INVALID_CONFIG,
 			    .err = err};
 	struct json_node *root;
-	void *made;
+	void *made = NULL;
 	int r = parse_document(&d, data, len, &oci_process_table, &root, &made);
 
 	if (r == 0)
@@ -279,7 +279,7 @@ int oci_parse_resources(struct arena *arena, const char *data, size_t len,
 			    .code = SBX_E_INVALID_CONFIG,
 			    .err = err};
 	struct json_node *root;
-	void *made;
+	void *made = NULL;
 	int r = parse_document(&d, data, len, &oci_resources_table, &root, &made);
 
 	if (r == 0)

@@ -275,7 +275,13 @@ static int fail_unknown(const char *id, struct sbx_error *err)
 
 static int lock_directory(int fd, enum store_lock lock)
 {
-	while (flock(fd, lock == STORE_LOCK_EXCLUSIVE ? LOCK_EX : LOCK_SH) < 0) {
+	static const int operations[] = {
+		[STORE_LOCK_NONE] = LOCK_UN,
+		[STORE_LOCK_SHARED] = LOCK_SH,
+		[STORE_LOCK_EXCLUSIVE] = LOCK_EX,
+	};
+
+	while (flock(fd, operations[lock]) < 0) {
 		if (errno != EINTR)
 			return -errno;
 	}
@@ -329,11 +335,23 @@ int store_open_container(const struct store *store, const char *id, enum store_l
 			return take_fd(&fd);
 		rc = lock_directory(fd, lock);
 		if (rc < 0)
-			return sbx_fail(err, SBX_E_SYSTEM, rc, "lock container \"%s\"", id);
+			return sbx_fail(err, SBX_E_SYSTEM, -rc, "lock container \"%s\"", id);
 		if (is_current(store, id, fd))
 			return take_fd(&fd);
 	}
 	return sbx_fail(err, SBX_E_SYSTEM, EBUSY, "lock container \"%s\"", id);
+}
+
+int store_relock_container(const struct store *store, const char *id, int container_fd,
+			   enum store_lock lock, struct sbx_error *err)
+{
+	int rc = lock_directory(container_fd, lock);
+
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "lock container \"%s\"", id);
+	if (lock != STORE_LOCK_NONE && !is_current(store, id, container_fd))
+		return fail_unknown(id, err);
+	return 0;
 }
 
 int store_create_container(const struct store *store, const char *id, struct sbx_error *err)

@@ -90,6 +90,14 @@ enum store_lock { STORE_LOCK_NONE, STORE_LOCK_SHARED, STORE_LOCK_EXCLUSIVE };
 int store_open_container(const struct store *store, const char *id, enum store_lock lock,
 			 struct sbx_error *err);
 
+/*
+ * Change the lock of an open container (STORE_LOCK_NONE: give it up), as run does while it waits
+ * for the payload. Taking it again fails with SBX_E_CONTAINER_UNKNOWN where the container was
+ * removed meanwhile.
+ */
+int store_relock_container(const struct store *store, const char *id, int container_fd,
+			   enum store_lock lock, struct sbx_error *err);
+
 /* Remove the container's directory (by descriptor, iteratively). Absent is success. */
 int store_remove_container(const struct store *store, const char *id, struct sbx_error *err);
 

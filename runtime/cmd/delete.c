@@ -2,6 +2,8 @@
  * delete: remove what is left of a container. A created one is killed first, as managers expect; a
  * running one only with --force, and then an unknown one is no error.
  */
+#include <errno.h>
+
 #include "runtime/base/cleanup.h"
 #include "runtime/cmd/cmds.h"
 #include "runtime/container.h"
@@ -29,7 +31,7 @@ static int delete_container(const struct invocation *in, struct container *c, bo
 	if (rc < 0 && force && err->code == SBX_E_CONTAINER_UNKNOWN)
 		return 0;
 	/* A runtime killed before the first state was written leaves an empty directory. */
-	if (rc < 0 && force && err->code == SBX_E_INVALID_STATE_FILE)
+	if (rc < 0 && force && rc == -ENOENT)
 		return store_remove_container(&c->store, in->argv[0], err);
 	if (rc == 0 && !force)
 		rc = check_status(c, err);

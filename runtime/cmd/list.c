@@ -50,7 +50,7 @@ static int list_all(const struct invocation *in, char **ids, struct listing *lis
 		int rc;
 
 		container_init(&c);
-		rc = container_open(&c, in->global, *ids, STORE_LOCK_SHARED, err);
+		rc = container_open(&c, in->global, *ids, STORE_LOCK_NONE, err);
 		/* One that is being made or was removed meanwhile is not listed. */
 		if (rc == 0)
 			list_one(list, &c);

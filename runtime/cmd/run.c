@@ -25,13 +25,22 @@ static int generate_id(char id[32], struct sbx_error *err)
 static int wait_and_delete(struct container *c, struct foreground *fg, bool keep,
 			   struct sbx_error *err)
 {
-	int status = foreground_wait(fg, c->run.pid, c->run.pidfd, c->run.tty_master_fd, err);
-	int rc;
+	const char *id = c->state.id;
+	struct sbx_error gone = {0};
+	int status, rc;
 
+	/* Others may look at it, enter it, kill it and even delete it meanwhile. */
+	rc = store_relock_container(&c->store, id, c->dir_fd, STORE_LOCK_NONE, err);
+	if (rc < 0)
+		return rc;
+	status = foreground_wait(fg, c->run.pid, c->run.pidfd, c->run.tty_master_fd, err);
 	if (status < 0)
 		return status;
 	c->run.pid = 0;
 	if (keep)
+		return status;
+	rc = store_relock_container(&c->store, id, c->dir_fd, STORE_LOCK_EXCLUSIVE, &gone);
+	if (rc < 0 && gone.code == SBX_E_CONTAINER_UNKNOWN)
 		return status;
 	rc = container_destroy(c, err);
 	return rc < 0 ? rc : status;

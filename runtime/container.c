@@ -122,6 +122,8 @@ int container_plan(struct container *c, const struct global_options *global,
 		.listen_fds = inherit_listen_fds(),
 		.console_socket = request->console_socket,
 		.detached = request->detached,
+		.state_root = global->root,
+		.settings = global->config,
 	};
 	int rc = open_bundle(c, request, &config, err);
 

@@ -81,24 +81,18 @@ struct plan_devices {
 
 /* ---- the confined view (rooms/view.c) ---- */
 
+/* BUNDLE: host read allow, what the bundle mounts; CLOSURE: host read deny, a new root on tmpfs
+ * that holds only the runtime closure (closure.h), the roots and the workspace. */
 enum view_kind { VIEW_NONE, VIEW_BUNDLE, VIEW_CLOSURE };
 
-struct view_bind {
-	const char *path; /* inside the container, same source and target */
-	bool writable;
-	bool optional; /* absent is fine (a closure row) */
-};
-
 struct plan_view {
-	enum view_kind
-		kind; /* BUNDLE: host read allow; CLOSURE: host read deny, a new tmpfs root */
-	struct view_bind *binds;
-	size_t binds_n;
+	enum view_kind kind;
 	bool host_is_root; /* root.path "/": private empty /run, /tmp, /var/tmp, /dev/shm, homes */
+	bool host_write;   /* everything but the kernel's own file systems stays writable */
 	const char *scratch_path;
 	uint64_t scratch_bytes;
 	const char *home; /* directory below scratch, NULL: real home */
-	uid_t uid;
+	uid_t uid;	  /* of home */
 	gid_t gid;
 };
 
@@ -112,7 +106,7 @@ struct plan_caps {
 struct plan_landlock {
 	bool used;
 	unsigned abi;
-	/* rules are derived from view and policy in prepare(), descriptors opened after pivot */
+	bool scope_abstract; /* the network namespace is shared: abstract sockets are cut here */
 };
 
 struct plan_seccomp {
@@ -143,8 +137,10 @@ struct plan_cgroup {
 /* What the caller of create chose on the command line. */
 struct plan_options {
 	const char *id;
-	const char *bundle; /* absolute */
-	const char *rootfs; /* absolute, symlink-free */
+	const char *bundle;	/* absolute */
+	const char *rootfs;	/* absolute, symlink-free */
+	const char *state_root; /* --root as given, NULL: the default (store.h) */
+	const char *settings;	/* --config as given, NULL: the default */
 	bool no_pivot, no_new_keyring;
 	enum cgroup_manager cgroup_manager;
 	int preserve_fds; /* 3 .. 3+n-1 */

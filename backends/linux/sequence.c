@@ -370,7 +370,7 @@ static const struct stage_row create_rows[] = {
 	{"terminal", STAGE_TTY, SIDE_CHILD, .rooms = {&room_tty, &room_uts, &room_sysctl},
 	 .action = pass_terminal},
 	{"limits", STAGE_LIMITS, SIDE_CHILD,
-	 .rooms = {&room_rlimits, &room_sched, &room_keyring, &room_lsm, &room_payload}},
+	 .rooms = {&room_rlimits, &room_sched, &room_keyring, &room_lsm, &room_landlock, &room_payload}},
 	/* Without no_new_privs a filter needs CAP_SYS_ADMIN, so it comes before that is dropped. */
 	{"early filter", STAGE_SECCOMP, SIDE_CHILD, .when = filters_early, .rooms = {&room_seccomp}},
 	{"privileges", STAGE_PRIVILEGES, SIDE_CHILD, .rooms = {&room_caps}},
@@ -395,7 +395,7 @@ static const struct stage_row exec_rows[] = {
 	{"namespace root", STAGE_NAMESPACES, SIDE_CHILD, .rooms = {&room_userns}},
 	{"terminal", STAGE_MOUNTS, SIDE_CHILD, .rooms = {&room_tty}},
 	{"limits", STAGE_LIMITS, SIDE_CHILD,
-	 .rooms = {&room_rlimits, &room_sched, &room_keyring, &room_lsm, &room_payload}},
+	 .rooms = {&room_rlimits, &room_sched, &room_keyring, &room_lsm, &room_landlock, &room_payload}},
 	{"early filter", STAGE_SECCOMP, SIDE_CHILD, .when = filters_early, .rooms = {&room_seccomp}},
 	{"privileges", STAGE_PRIVILEGES, SIDE_CHILD, .rooms = {&room_caps}},
 	{"executable", STAGE_EXECUTABLE, SIDE_CHILD, .rooms = {&room_payload}},

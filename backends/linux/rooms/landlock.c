@@ -1,5 +1,350 @@
+/*
+ * Landlock: the view's rules again, on objects instead of mounts.
+ *
+ * What slips past the view (a descriptor passed in by a process outside, a mount that was missed)
+ * still has to lie below a rule. The ruleset is made after the change of root, while the set-up may
+ * still open everything, and enforced as the last step but one before execve, after which the
+ * process cannot change mounts. Landlock knows only what is allowed: "/" may be read and executed
+ * (the view is what limits reading), and the writable places may be changed. Device nodes are
+ * opened for writing one by one, after a look at what they are.
+ *
+ * Rules are bound to inodes and hold for every process that descends from this one; a further
+ * process (exec) makes the same ruleset for itself. Sources: landlock(7),
+ * Documentation/userspace-api/landlock.rst.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <dirent.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+
 #include "backends/linux/room.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/kernel.h"
+#include "runtime/base/path.h"
+
+#define READ_RIGHTS                                                                                \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+/* No device nodes: nothing in a container may make them. */
+#define WRITE_RIGHTS                                                                               \
+	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                           \
+	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |                            \
+	 LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |                              \
+	 LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER |   \
+	 LANDLOCK_ACCESS_FS_TRUNCATE)
+#define FILE_RIGHTS                                                                                \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |                               \
+	 LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |                             \
+	 LANDLOCK_ACCESS_FS_IOCTL_DEV)
+#define DEVICE_RIGHTS (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_IOCTL_DEV)
+#define NODE_RIGHTS   (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK)
+
+#define ABI_REFER     2
+#define ABI_TRUNCATE  3
+#define ABI_IOCTL_DEV 5
+#define ABI_SCOPE     6
+
+#define CARRIES (GUARANTEE_BIT(GUARANTEE_READ_BOUNDARY) | GUARANTEE_BIT(GUARANTEE_WRITE_BOUNDARY))
+
+/* ---- plan ---- */
+
+static uint64_t handled_rights(unsigned abi)
+{
+	uint64_t rights = READ_RIGHTS | WRITE_RIGHTS | NODE_RIGHTS | LANDLOCK_ACCESS_FS_IOCTL_DEV;
+
+	if (abi < ABI_REFER)
+		rights &= ~LANDLOCK_ACCESS_FS_REFER;
+	if (abi < ABI_TRUNCATE)
+		rights &= ~LANDLOCK_ACCESS_FS_TRUNCATE;
+	if (abi < ABI_IOCTL_DEV)
+		rights &= ~LANDLOCK_ACCESS_FS_IOCTL_DEV;
+	return rights;
+}
+
+/* Abstract sockets belong to a network namespace. The host's is shared only where the bundle lists
+ * none and the profile opens the network. */
+static bool shares_host_network(const struct plan *plan)
+{
+	return !plan->spec->linux_.ns[NS_NET].set && !plan->namespaces.own_network_late &&
+	       !(plan->namespaces.new_flags & CLONE_NEWNET);
+}
+
+static void plan_scope(struct plan *plan, struct report *report)
+{
+	if (!shares_host_network(plan)) {
+		report_add(report, "abstractSockets", "namespace", OUTCOME_ENFORCED, 0,
+			   "of the container's own network namespace");
+		return;
+	}
+	plan->landlock.scope_abstract = plan->landlock.abi >= ABI_SCOPE;
+	report_add(report, "abstractSockets", "landlock",
+		   plan->landlock.scope_abstract ? OUTCOME_ENFORCED : OUTCOME_UNENFORCED, 0,
+		   plan->landlock.scope_abstract
+			   ? "only those of the same set of processes"
+			   : "the host's can be reached: it needs Landlock ABI 6 (Linux 6.12)");
+}
+
+static int landlock_plan(struct plan *plan, struct report *report, struct sbx_error *err)
+{
+	unsigned abi = plan->host->landlock_abi;
+
+	(void)err;
+	if (!plan->policy->confined)
+		return 0;
+	plan->landlock.abi = abi;
+	plan->landlock.used = abi > 0;
+	if (abi == 0)
+		report_add(report, "landlock", "landlock", OUTCOME_UNENFORCED, CARRIES,
+			   "the kernel has no Landlock (CONFIG_SECURITY_LANDLOCK, and \"landlock\" "
+			   "in the lsm= boot parameter), or an outer filter refuses it");
+	else if (abi < ABI_TRUNCATE) {
+		report->capped_degraded = true;
+		report_add(report, "landlock", "landlock", OUTCOME_NARROWED, CARRIES,
+			   "ABI %u does not see truncate: only the mounts stop it; ABI 3 (Linux "
+			   "6.2) does",
+			   abi);
+	} else
+		report_add(report, "landlock", "landlock", OUTCOME_ENFORCED, CARRIES, "ABI %u",
+			   abi);
+	plan_scope(plan, report);
+	return 0;
+}
+
+/* ---- the ruleset ---- */
+
+struct rules {
+	const struct run *run;
+	int fd;
+	uint64_t handled;
+};
+
+static int rule_add(const struct rules *rules, int fd, uint64_t rights, const char *path,
+		    struct sbx_error *err)
+{
+	struct landlock_path_beneath_attr attr = {.parent_fd = fd};
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "look at \"%s\"", path);
+	if (!S_ISDIR(st.st_mode))
+		rights &= FILE_RIGHTS;
+	attr.allowed_access = rights & rules->handled;
+	if (attr.allowed_access == 0)
+		return 0;
+	r = sys_landlock_add_rule(rules->fd, LANDLOCK_RULE_PATH_BENEATH, &attr);
+	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "add a Landlock rule for \"%s\"", path) : 0;
+}
+
+static int open_inside(const struct rules *rules, const char *path)
+{
+	return path_open_no_symlinks(rules->run->rootfs_fd, path[1] ? path + 1 : ".", O_PATH);
+}
+
+/* A rule for a place that may be missing. */
+static int rule_add_path(const struct rules *rules, const char *path, uint64_t rights,
+			 struct sbx_error *err)
+{
+	cleanup_fd int fd = open_inside(rules, path);
+
+	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
+		return 0;
+	if (fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -fd, "open \"%s\"", path);
+	return rule_add(rules, fd, rights, path, err);
+}
+
+/* Nodes that any program may write, by their numbers (Documentation/admin-guide/devices.txt): an
+ * image may have put anything under these names. */
+static const struct {
+	const char *path;
+	unsigned major, minor;
+	uint64_t rights;
+} nodes[] = {
+	{"/dev/null", 1, 3, DEVICE_RIGHTS},
+	{"/dev/zero", 1, 5, DEVICE_RIGHTS},
+	{"/dev/full", 1, 7, DEVICE_RIGHTS},
+	{"/dev/random", 1, 8, LANDLOCK_ACCESS_FS_IOCTL_DEV},
+	{"/dev/urandom", 1, 9, LANDLOCK_ACCESS_FS_IOCTL_DEV},
+	{"/dev/tty", 5, 0, DEVICE_RIGHTS},
+	{"/dev/ptmx", 5, 2, DEVICE_RIGHTS},
+};
+
+#define PTS_MAJOR_FIRST 136 /* UNIX98 pty slaves: 136 to 143 */
+#define PTS_MAJOR_LAST	143
+
+static int rules_add_nodes(const struct rules *rules, struct sbx_error *err)
+{
+	struct stat st;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < ARRAY_SIZE(nodes); i++) {
+		cleanup_fd int fd = open_inside(rules, nodes[i].path);
+
+		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
+		    st.st_rdev == makedev(nodes[i].major, nodes[i].minor))
+			r = rule_add(rules, fd, nodes[i].rights, nodes[i].path, err);
+	}
+	if (r == 0) {
+		/* the terminal's slave, bound on this name */
+		cleanup_fd int fd = open_inside(rules, "/dev/console");
+
+		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
+		    major(st.st_rdev) >= PTS_MAJOR_FIRST && major(st.st_rdev) <= PTS_MAJOR_LAST)
+			r = rule_add(rules, fd, DEVICE_RIGHTS, "/dev/console", err);
+	}
+	return r;
+}
+
+/* Places of one file system type each, as the view leaves them writable. */
+static const struct {
+	const char *path;
+	unsigned long magic;
+	uint64_t rights;
+} places[] = {
+	{"/dev/pts", DEVPTS_SUPER_MAGIC, DEVICE_RIGHTS},
+	{"/dev/shm", TMPFS_MAGIC, WRITE_RIGHTS},
+	{"/dev/mqueue", 0x19800202, WRITE_RIGHTS},
+	{"/proc", PROC_SUPER_MAGIC, LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE},
+};
+
+static int rules_add_places(const struct rules *rules, struct sbx_error *err)
+{
+	struct statfs fs;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < ARRAY_SIZE(places); i++) {
+		cleanup_fd int fd = open_inside(rules, places[i].path);
+
+		if (fd >= 0 && fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == places[i].magic)
+			r = rule_add(rules, fd, places[i].rights, places[i].path, err);
+	}
+	return r;
+}
+
+/* Under "host write allow": everything below "/" but the folders of the kernel and of devices.
+ * Landlock cannot take back below a rule what the rule gives, so "/" itself has none. */
+static int rules_add_host(const struct rules *rules, struct sbx_error *err)
+{
+	static const char *const kernel_folders[] = {"dev", "proc", "sys"};
+	cleanup_dir DIR *dir = NULL;
+	struct dirent *entry;
+	char path[NAME_MAX + 2];
+	int r = 0, fd = openat(rules->run->rootfs_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	size_t i;
+
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		r = errno;
+		cleanup_close_fd(&fd);
+		return sbx_fail(err, SBX_E_SYSTEM, r, "list \"/\"");
+	}
+	while (r == 0 && (entry = readdir(dir))) {
+		for (i = 0; i < ARRAY_SIZE(kernel_folders); i++) {
+			if (strcmp(entry->d_name, kernel_folders[i]) == 0)
+				break;
+		}
+		if (i < ARRAY_SIZE(kernel_folders) || strcmp(entry->d_name, ".") == 0 ||
+		    strcmp(entry->d_name, "..") == 0)
+			continue;
+		snprintf(path, sizeof(path), "/%s", entry->d_name);
+		r = rule_add_path(rules, path, WRITE_RIGHTS, err);
+	}
+	return r;
+}
+
+static int rules_add_writable(const struct rules *rules, struct sbx_error *err)
+{
+	const struct policy *policy = rules->run->plan->policy;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < policy->paths_n; i++) {
+		if (policy->paths[i].write)
+			r = rule_add_path(rules, policy->paths[i].path, WRITE_RIGHTS, err);
+	}
+	if (r == 0) {
+		/* the image may have a link there; the mount is what it leads to */
+		cleanup_fd int fd = path_open_in_root(
+			rules->run->rootfs_fd, rules->run->plan->view.scratch_path, O_PATH, 0);
+
+		r = fd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -fd, "open the scratch folder")
+			   : rule_add(rules, fd, WRITE_RIGHTS, "scratch", err);
+	}
+	return r;
+}
+
+static int ruleset_make(struct run *run, struct sbx_error *err)
+{
+	const struct plan *plan = run->plan;
+	struct rules rules = {.run = run, .handled = handled_rights(plan->landlock.abi)};
+	struct sys_landlock_ruleset attr = {
+		.handled_access_fs = rules.handled,
+		.scoped = plan->landlock.scope_abstract ? LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET : 0,
+	};
+	cleanup_fd int fd = sys_landlock_create_ruleset(&attr, sizeof(attr), 0);
+	int r;
+
+	/* Before scopes and network rules the structure had one member. */
+	if (fd == -E2BIG || fd == -EINVAL)
+		fd = sys_landlock_create_ruleset(&attr, sizeof(attr.handled_access_fs), 0);
+	if (fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -fd, "make a Landlock ruleset");
+	rules.fd = fd;
+	r = rule_add_path(&rules, "/", READ_RIGHTS, err);
+	if (r == 0 && plan->view.host_write)
+		r = rules_add_host(&rules, err);
+	if (r == 0)
+		r = rules_add_writable(&rules, err);
+	if (r == 0)
+		r = rules_add_nodes(&rules, err);
+	if (r == 0)
+		r = rules_add_places(&rules, err);
+	if (r < 0)
+		return r;
+	run->landlock_fd = take_fd(&fd);
+	return 0;
+}
+
+static int landlock_apply(struct run *run, enum stage stage, struct sbx_error *err)
+{
+	int r;
+
+	if (!run->plan->landlock.used)
+		return 0;
+	if (stage == STAGE_LIMITS)
+		return ruleset_make(run, err);
+	if (stage != STAGE_LANDLOCK)
+		return 0;
+	if (run->landlock_fd < 0)
+		return sbx_fail(err, SBX_E_INTERNAL, 0, "enforce Landlock: there is no ruleset");
+	r = sys_landlock_restrict_self(run->landlock_fd, 0);
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "enforce the Landlock ruleset");
+	cleanup_close_fd(&run->landlock_fd);
+	return 0;
+}
+
+static void landlock_dump(const struct plan *plan, struct json_writer *w)
+{
+	json_begin_object(w, "landlock");
+	json_write_bool(w, "used", plan->landlock.used);
+	json_write_uint(w, "abi", plan->landlock.abi);
+	json_write_bool(w, "scopeAbstractSockets", plan->landlock.scope_abstract);
+	json_end_object(w);
+}
 
 const struct room room_landlock = {
 	.name = "landlock",
+	.plan = landlock_plan,
+	.apply = landlock_apply,
+	.dump = landlock_dump,
 };

@@ -1,5 +1,372 @@
-#include "backends/linux/room.h"
+/*
+ * What a profile lets a container see and write, as mounts.
+ *
+ * The room acts once, in the child, when the bundle's tree is complete and not yet entered. Under
+ * "host read allow" that tree stays, with the runtime's own files covered and, where it is the
+ * host's own root, with its volatile and private folders empty. Under "host read deny" a new root
+ * on a tmpfs takes its place that holds the runtime closure and the roots and nothing else: what
+ * must be invisible is not there, so that no look-up, listing or loader trick can reach it.
+ *
+ * Writing is the other half. Every writable folder is cloned first, then the whole tree is made
+ * read-only and private in one sweep, then the clones are put in their places: nothing that was
+ * forgotten stays writable. Landlock repeats the same rules on objects (rooms/landlock.c).
+ *
+ * view_own.c looks at the host beforehand, view_tree.c and view_write.c hold the steps.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "backends/linux/closure.h"
+#include "backends/linux/view_build.h"
+#include "runtime/base/buf.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/path.h"
+
+#define READ_BIT  GUARANTEE_BIT(GUARANTEE_READ_BOUNDARY)
+#define WRITE_BIT GUARANTEE_BIT(GUARANTEE_WRITE_BOUNDARY)
+#define HOME_NAME ".home"
+
+void view_rule_pointer(const struct path_rule *rule, char *out, size_t size)
+{
+	unsigned index;
+
+	if (sscanf(rule->feature, "roots[%u]", &index) == 1)
+		snprintf(out, size, "/roots/%u/path", index);
+	else
+		snprintf(out, size, "/%s/root", rule->feature);
+}
+
+/* ---- plan ---- */
+
+/* Single files that engines bind into every container; anything else may be a folder. */
+static const char *const single_files[] = {
+	"/etc/hostname",
+	"/etc/hosts",
+	"/etc/resolv.conf",
+	"/run/.containerenv",
+};
+
+bool view_is_single_file(const char *destination)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(single_files); i++) {
+		if (strcmp(single_files[i], destination) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A folder of the host that is readable here, by which its sockets can be reached; NULL: none. */
+static const char *host_folder(const struct plan *plan)
+{
+	size_t i, k;
+
+	if (plan->view.host_is_root)
+		return "/";
+	for (i = 0; i < plan->mounts.n; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if (m->kind != MOUNT_BIND || view_is_single_file(m->destination))
+			continue;
+		if (plan->view.kind == VIEW_BUNDLE)
+			return m->destination;
+		for (k = 0; k < plan->policy->paths_n; k++) {
+			const struct path_rule *rule = &plan->policy->paths[k];
+
+			if (rule->read && (path_is_below(m->destination, rule->path) ||
+					   path_is_below(rule->path, m->destination)))
+				return m->destination;
+		}
+	}
+	return NULL;
+}
+
+static void report_sockets(const struct plan *plan, struct report *report)
+{
+	const char *folder = host_folder(plan);
+
+	if (!folder) {
+		report_add(report, "unixSockets", "mount", OUTCOME_ENFORCED, 0,
+			   "no folder of the host is in view");
+		return;
+	}
+	report->capped_degraded = true;
+	report_add(report, "unixSockets", "mount", OUTCOME_UNENFORCED, 0,
+		   "\"%s\" is a folder of the host: a program can connect to sockets in it",
+		   folder);
+}
+
+static void report_rules(const struct plan *plan, struct report *report)
+{
+	const struct policy *policy = plan->policy;
+	char feature[64];
+	size_t i;
+
+	for (i = 0; i < policy->paths_n; i++) {
+		const struct path_rule *rule = &policy->paths[i];
+
+		snprintf(feature, sizeof(feature), "%s.read", rule->feature);
+		report_add(report, feature, "mount+landlock", OUTCOME_ENFORCED, READ_BIT, "%s: %s",
+			   rule->path, rule->read ? "allowed" : "not in view");
+		snprintf(feature, sizeof(feature), "%s.write", rule->feature);
+		report_add(report, feature, "mount+landlock", OUTCOME_ENFORCED, WRITE_BIT, "%s: %s",
+			   rule->path, rule->write ? "allowed" : "read-only");
+	}
+}
+
+static void report_host(const struct plan *plan, struct report *report)
+{
+	const struct plan_view *view = &plan->view;
+	cleanup_buf struct buf rows = BUF_INIT;
+	size_t i;
+
+	for (i = 0; i < closure_paths_n; i++)
+		buf_printf(&rows, "%s%s", i ? " " : "", closure_paths[i]);
+	if (view->kind == VIEW_CLOSURE)
+		report_add(report, "host.read", "mount+landlock", OUTCOME_ENFORCED, READ_BIT,
+			   "a new root with the roots and: %s",
+			   buf_failed(&rows) ? "?" : rows.data);
+	else
+		report_add(report, "host.read", "mount+landlock", OUTCOME_ENFORCED, READ_BIT, "%s",
+			   view->host_is_root
+				   ? "the host's root; /run, /tmp, /var/tmp, /dev/shm and homes "
+				     "are empty"
+				   : "the bundle's root and mounts");
+	if (view->host_write)
+		report_add(report, "host.write", "mount+landlock", OUTCOME_NARROWED, WRITE_BIT,
+			   "allowed, but never procfs, sysfs, control groups, devices and new "
+			   "names in \"/\"");
+	else
+		report_add(report, "host.write", "mount+landlock", OUTCOME_ENFORCED, WRITE_BIT,
+			   "read-only");
+	report_add(report, "ownFiles", "mount", OUTCOME_ENFORCED, READ_BIT | WRITE_BIT,
+		   "the runtime's state, settings, bundle and program are not in view");
+}
+
+static bool has_mount_at(const struct plan *plan, const char *destination, const char *type)
+{
+	size_t i;
+
+	for (i = 0; i < plan->mounts.n; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if (strcmp(m->destination, destination) == 0 &&
+		    (!type || (m->type && strcmp(m->type, type) == 0)))
+			return true;
+	}
+	return false;
+}
+
+/* A bind that brings the host's procfs along shows its processes. */
+static const char *foreign_proc(const struct plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->mounts.n; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if (m->kind == MOUNT_BIND && m->source &&
+		    (path_is_below(m->source, "/proc") ||
+		     (m->recursive && path_is_below("/proc", m->source))))
+			return m->destination;
+	}
+	return NULL;
+}
+
+static void report_proc(const struct plan *plan, struct report *report)
+{
+	const char *foreign = foreign_proc(plan);
+
+	if (foreign)
+		report_add(report, "proc", "mount", OUTCOME_UNENFORCED,
+			   GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY),
+			   "the mount at \"%s\" brings the host's procfs along", foreign);
+	else
+		report_add(report, "proc", "mount", OUTCOME_ENFORCED,
+			   GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY),
+			   "of the container's own processes");
+}
+
+/* The host's own /dev and /proc show its disks and its processes: a root "/" needs others. */
+static int check_host_root(const struct plan *plan, struct sbx_error *err)
+{
+	if (!has_mount_at(plan, "/proc", "proc"))
+		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/mounts",
+				   "confine a container on the host's root: it needs a mount of "
+				   "type \"proc\" at /proc");
+	if (!has_mount_at(plan, "/dev", "tmpfs"))
+		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/mounts",
+				   "confine a container on the host's root: it needs a mount of "
+				   "type \"tmpfs\" at /dev");
+	return 0;
+}
+
+/* Device nodes are opened by no value of a profile, so no root may hold them. */
+static int check_roots(const struct policy *policy, struct sbx_error *err)
+{
+	char pointer[64];
+	size_t i;
+
+	for (i = 0; i < policy->paths_n; i++) {
+		const char *path = policy->paths[i].path;
+
+		if (!path_is_below(path, "/dev") || path_is_below(path, "/dev/shm"))
+			continue;
+		view_rule_pointer(&policy->paths[i], pointer, sizeof(pointer));
+		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, pointer,
+				   "use \"%s\" as a root: no value of a profile covers devices",
+				   path);
+	}
+	return 0;
+}
+
+static int view_plan(struct plan *plan, struct report *report, struct sbx_error *err)
+{
+	const struct policy *policy = plan->policy;
+	const struct oci_process *process = room_process(plan);
+	struct plan_view *view = &plan->view;
+	int r;
+
+	if (!policy->confined)
+		return 0;
+	view->kind = policy->host_read ? VIEW_BUNDLE : VIEW_CLOSURE;
+	view->host_is_root = strcmp(plan->options.rootfs, "/") == 0;
+	view->host_write = policy->host_write;
+	view->scratch_path = policy->scratch_path;
+	view->scratch_bytes = policy->scratch_bytes;
+	view->home = policy->isolated_home ? HOME_NAME : NULL;
+	view->uid = process ? process->user.uid : 0;
+	view->gid = process ? process->user.gid : 0;
+	r = check_roots(policy, err);
+	if (r == 0 && view->host_is_root)
+		r = check_host_root(plan, err);
+	if (r < 0)
+		return r;
+	if (plan->mounts.rootfs_propagation & ~(unsigned long)(MS_PRIVATE | MS_REC)) {
+		plan->mounts.rootfs_propagation = MS_PRIVATE | MS_REC;
+		report_add(report, "mounts.propagation", "mount", OUTCOME_NARROWED, 0,
+			   "private: later mounts of the host do not reach the container");
+	}
+	report_host(plan, report);
+	report_rules(plan, report);
+	report_proc(plan, report);
+	report_sockets(plan, report);
+	report_add(report, "scratch", "mount", OUTCOME_ENFORCED, 0, "%s, %llu bytes%s",
+		   view->scratch_path, (unsigned long long)view->scratch_bytes,
+		   view->home ? ", HOME in it" : "");
+	return 0;
+}
+
+/* ---- prepare and apply ---- */
+
+static int view_prepare(struct run *run, struct sbx_error *err)
+{
+	struct view_facts *facts;
+	int r;
+
+	if (run->plan->view.kind == VIEW_NONE || run->is_exec)
+		return 0;
+	facts = arena_alloc(run->plan->arena, sizeof(*facts));
+	if (!facts)
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "prepare the view");
+	r = view_facts_gather(run->plan, facts, err);
+	if (r == 0)
+		*room_slot(run, &room_view) = facts;
+	return r;
+}
+
+static int clone_writable(struct view_build *b, struct sbx_error *err)
+{
+	const struct policy *policy = b->plan->policy;
+	size_t i;
+
+	b->writable = calloc(policy->paths_n + 1, sizeof(*b->writable));
+	if (!b->writable)
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "clone the writable roots");
+	for (i = 0; i < policy->paths_n; i++)
+		b->writable[i] = -EBADF;
+	for (i = 0; i < policy->paths_n; i++) {
+		if (!policy->paths[i].write)
+			continue;
+		b->writable[i] = view_clone(b->source_fd, policy->paths[i].path);
+		if (b->writable[i] < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, -b->writable[i], "clone root \"%s\"",
+					policy->paths[i].path);
+	}
+	return 0;
+}
+
+static int build(struct view_build *b, struct sbx_error *err)
+{
+	int r = view_check_roots(b, err);
+
+	if (r == 0)
+		r = view_cover_files(b, err);
+	if (r == 0)
+		r = clone_writable(b, err);
+	if (r == 0 && b->plan->view.kind == VIEW_CLOSURE)
+		r = view_build_closure(b, err);
+	if (r == 0)
+		r = view_set_writable(b, err);
+	return r < 0 ? r : view_mount_scratch(b, err);
+}
+
+static int view_apply(struct run *run, enum stage stage, struct sbx_error *err)
+{
+	struct view_build b = {
+		.run = run,
+		.plan = run->plan,
+		.facts = *room_slot(run, &room_view),
+		.source_fd = run->rootfs_fd,
+		.root_fd = run->rootfs_fd,
+		.empty_fd = -EBADF,
+	};
+	size_t i;
+	int r;
+
+	if (stage != STAGE_PIVOT || run->plan->view.kind == VIEW_NONE)
+		return 0;
+	if (!b.facts || !run->plan->mounts.new_root)
+		return sbx_fail(err, SBX_E_INTERNAL, 0, "build the view: nothing was prepared");
+	r = build(&b, err);
+	cleanup_close_fd(&b.empty_fd);
+	for (i = 0; b.writable && i < run->plan->policy->paths_n; i++)
+		cleanup_close_fd(&b.writable[i]);
+	free(b.writable);
+	/* A new root takes the tree's place, the old one goes with the change of root. */
+	if (b.root_fd != b.source_fd)
+		close(b.source_fd);
+	run->rootfs_fd = b.root_fd;
+	return r < 0 ? sbx_prefix(err, "build the view of the profile") : 0;
+}
+
+static void view_dump(const struct plan *plan, struct json_writer *w)
+{
+	static const char *const kinds[] = {
+		[VIEW_NONE] = "none", [VIEW_BUNDLE] = "bundle", [VIEW_CLOSURE] = "closure"};
+	const struct plan_view *view = &plan->view;
+
+	json_begin_object(w, "view");
+	json_write_string(w, "kind", kinds[view->kind]);
+	if (view->kind != VIEW_NONE) {
+		json_write_bool(w, "hostIsRoot", view->host_is_root);
+		json_write_bool(w, "hostWrite", view->host_write);
+		json_write_string(w, "scratch", view->scratch_path);
+		json_write_uint(w, "scratchBytes", view->scratch_bytes);
+		json_write_bool(w, "isolatedHome", view->home != NULL);
+	}
+	json_end_object(w);
+}
 
 const struct room room_view = {
 	.name = "view",
+	.plan = view_plan,
+	.prepare = view_prepare,
+	.apply = view_apply,
+	.dump = view_dump,
 };

@@ -1,0 +1,402 @@
+/*
+ * What the host's view tells before the child leaves it: where the container's tree would show the
+ * runtime's own files, and which folders of a host's root are private.
+ *
+ * A mount shows an own file when its source is the file or one of its ancestors. Ancestors are
+ * compared by device and inode, so that another name of the same folder (a link, a bind) is found
+ * as well; the rest of the path behind the ancestor is where the file appears in the container.
+ * There the child covers it, after a look at the same numbers.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backends/linux/view_build.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/fd.h"
+#include "runtime/base/num.h"
+#include "runtime/base/path.h"
+
+#define OWN_MAX		 16
+#define COVERS_MAX	 64
+#define HIDDEN_MAX	 64
+#define PASSWD_BYTES_MAX (1u << 20)
+#define FIRST_PERSON	 1000 /* below: system accounts, whose homes are system folders */
+#define NOBODY		 65534
+
+struct own_file {
+	const char *path; /* canonical, on the host */
+	struct stat *at;  /* of each prefix: "/", "/a", "/a/b" */
+	size_t *prefix;	  /* length of each prefix */
+	size_t n;	  /* how many; the last is the file itself */
+	bool strict;	  /* nothing below it may be mounted from either */
+};
+
+struct gather {
+	const struct plan *plan;
+	struct view_facts *facts;
+	struct own_file own[OWN_MAX];
+	size_t own_n;
+};
+
+static int no_memory(struct sbx_error *err)
+{
+	return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "look for the runtime's own files");
+}
+
+/* ---- the own files ---- */
+
+static int own_stat_prefixes(struct arena *arena, struct own_file *own)
+{
+	size_t len = strlen(own->path), i;
+	char *text = arena_strdup(arena, own->path);
+
+	own->at = arena_alloc_array(arena, PATH_DEPTH_MAX + 1, sizeof(*own->at));
+	own->prefix = arena_alloc_array(arena, PATH_DEPTH_MAX + 1, sizeof(*own->prefix));
+	if (!text || !own->at || !own->prefix)
+		return -ENOMEM;
+	if (stat("/", &own->at[0]) < 0)
+		return -errno;
+	own->n = 1;
+	for (i = 1; i <= len && own->n <= PATH_DEPTH_MAX; i++) {
+		if (text[i] != '/' && text[i] != '\0')
+			continue;
+		text[i] = '\0';
+		if (stat(text, &own->at[own->n]) < 0)
+			return -errno;
+		own->prefix[own->n++] = i;
+		if (i < len)
+			text[i] = '/';
+	}
+	return 0;
+}
+
+/* One more own file; a path that does not exist hides nothing. */
+static int own_add(struct gather *g, const char *path, bool strict)
+{
+	char real[PATH_MAX];
+	struct own_file *own = &g->own[g->own_n];
+	size_t i;
+	int r;
+
+	if (!path || !realpath(path, real))
+		return 0;
+	for (i = 0; i < g->own_n; i++) {
+		if (strcmp(g->own[i].path, real) == 0)
+			return 0;
+	}
+	if (g->own_n == OWN_MAX || strcmp(real, "/") == 0)
+		return -EINVAL;
+	own->strict = strict;
+	own->path = arena_strdup(g->plan->arena, real);
+	if (!own->path)
+		return -ENOMEM;
+	r = own_stat_prefixes(g->plan->arena, own);
+	if (r == 0)
+		g->own_n++;
+	return r == -ENOENT ? 0 : r;
+}
+
+static int own_add_below(struct gather *g, const char *folder, const char *name)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/%s", folder, name);
+
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return 0;
+	return own_add(g, path, true);
+}
+
+/* The program under its usual names and the one it was started by; a running image on a mount of
+ * its own has no name any more. */
+static int own_add_program(struct gather *g)
+{
+	static const char *const names[] = {"/usr/bin/sbx-runtime", "/usr/local/bin/sbx-runtime",
+					    "/proc/self/exe"};
+	char real[PATH_MAX];
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < ARRAY_SIZE(names); i++) {
+		if (realpath(names[i], real) && strcmp(real, "/") != 0)
+			r = own_add(g, real, false);
+	}
+	return r;
+}
+
+/* State, settings, profiles (strict); bundle and program. */
+static int own_collect(struct gather *g)
+{
+	const struct plan_options *options = &g->plan->options;
+	const char *runtime_dir = getenv("XDG_RUNTIME_DIR"), *home = getenv("HOME");
+	const char *config = getenv("XDG_CONFIG_HOME");
+	bool is_root = g->plan->host->euid == 0;
+	int r = own_add(g, "/run/sbx-runtime", true);
+
+	if (r == 0)
+		r = own_add(g, "/etc/sbx-runtime", true);
+	if (r == 0)
+		r = own_add(g, options->state_root, true);
+	if (r == 0)
+		r = own_add(g, options->settings, true);
+	if (r == 0 && !is_root && runtime_dir && *runtime_dir)
+		r = own_add_below(g, runtime_dir, "sbx-runtime");
+	if (r == 0 && !is_root && config && *config)
+		r = own_add_below(g, config, "sbx-runtime");
+	if (r == 0 && !is_root && home && *home)
+		r = own_add_below(g, home, ".config/sbx-runtime");
+	if (r == 0)
+		r = own_add(g, options->bundle, false);
+	return r < 0 ? r : own_add_program(g);
+}
+
+/* ---- where mounts show them ---- */
+
+static int cover_add(struct gather *g, const struct own_file *own, const char *path,
+		     struct sbx_error *err)
+{
+	const struct policy *policy = g->plan->policy;
+	const struct stat *st = &own->at[own->n - 1];
+	char pointer[64];
+	size_t i;
+
+	for (i = 0; i < policy->paths_n; i++) {
+		if (!(own->strict ? path_is_below(policy->paths[i].path, path)
+				  : strcmp(policy->paths[i].path, path) == 0))
+			continue;
+		view_rule_pointer(&policy->paths[i], pointer, sizeof(pointer));
+		return sbx_fail_at(err, SBX_E_UNSAFE_PATH, pointer,
+				   "use \"%s\" as a root: the runtime's own \"%s\" is there",
+				   policy->paths[i].path, own->path);
+	}
+	if (g->facts->covers_n == COVERS_MAX)
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, 0,
+				"cover the runtime's own files: the mounts show them at more than "
+				"%d places",
+				COVERS_MAX);
+	path = arena_strdup(g->plan->arena, path);
+	if (!path)
+		return no_memory(err);
+	g->facts->covers[g->facts->covers_n++] = (struct view_cover){
+		.path = path,
+		.device = st->st_dev,
+		.inode = st->st_ino,
+		.directory = S_ISDIR(st->st_mode),
+	};
+	return 0;
+}
+
+/* A mount of source (as stat saw it) at destination: does it show the own file, and where? */
+static int mount_shows(struct gather *g, const struct own_file *own, const struct stat *source,
+		       const char *destination, struct sbx_error *err)
+{
+	char path[PATH_MAX];
+	const char *rest;
+	size_t i;
+	int n;
+
+	for (i = 0; i < own->n; i++) {
+		if (own->at[i].st_dev != source->st_dev || own->at[i].st_ino != source->st_ino)
+			continue;
+		rest = own->path + own->prefix[i];
+		n = snprintf(path, sizeof(path), "%s%s",
+			     strcmp(destination, "/") == 0 && *rest ? "" : destination, rest);
+		if (n < 0 || (size_t)n >= sizeof(path))
+			return sbx_fail(err, SBX_E_UNSAFE_PATH, ENAMETOOLONG,
+					"cover \"%s\" below \"%s\"", own->path, destination);
+		return cover_add(g, own, path, err);
+	}
+	return 0;
+}
+
+static int check_mount(struct gather *g, const char *source, const char *destination,
+		       struct sbx_error *err)
+{
+	char real[PATH_MAX];
+	struct stat st;
+	size_t i;
+	int r = 0;
+
+	if (stat(source, &st) < 0 || !realpath(source, real))
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "look at mount source \"%s\"", source);
+	if (S_ISDIR(st.st_mode) && view_is_single_file(destination))
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, 0,
+				"mount \"%s\" at \"%s\": a file belongs there, not a folder",
+				source, destination);
+	for (i = 0; r == 0 && i < g->own_n; i++) {
+		const struct own_file *own = &g->own[i];
+
+		if (own->strict && path_is_below(real, own->path) && strcmp(real, own->path) != 0)
+			return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
+					"mount \"%s\" at \"%s\": it lies in the runtime's own "
+					"\"%s\"",
+					source, destination, own->path);
+		r = mount_shows(g, own, &st, destination, err);
+	}
+	return r;
+}
+
+/*
+ * The source of bind number i as a path of the host. A source inside the container's root may lie
+ * on a mount that an earlier entry makes there; its own source is the one that counts. False: it
+ * lies on a new file system and shows nothing of the host.
+ */
+static bool source_on_host(const struct plan *plan, size_t i, char *out, size_t size)
+{
+	const char *root = plan->options.rootfs;
+	size_t root_len = strcmp(root, "/") == 0 ? 0 : strlen(root), k;
+	char path[PATH_MAX];
+
+	snprintf(out, size, "%s", plan->mounts.v[i].source);
+	for (k = i; k-- > 0;) {
+		const struct plan_mount *m = &plan->mounts.v[k];
+		const char *inside = path_is_below(out, root) ? out + root_len : NULL;
+		int n;
+
+		if (!inside || strcmp(m->destination, "/") == 0 ||
+		    !path_is_below(inside, m->destination))
+			continue;
+		if (m->kind != MOUNT_BIND || !m->source)
+			return false;
+		n = snprintf(path, sizeof(path), "%s%s", m->source,
+			     inside + strlen(m->destination));
+		if (n < 0 || (size_t)n >= sizeof(path) || (size_t)n >= size)
+			return true; /* too long to exist: the stat that follows says so */
+		memcpy(out, path, (size_t)n + 1);
+	}
+	return true;
+}
+
+static int covers_collect(struct gather *g, struct sbx_error *err)
+{
+	const struct plan *plan = g->plan;
+	char source[PATH_MAX];
+	size_t i;
+	int r;
+
+	g->facts->covers = arena_alloc_array(plan->arena, COVERS_MAX, sizeof(*g->facts->covers));
+	if (!g->facts->covers)
+		return no_memory(err);
+	r = check_mount(g, plan->options.rootfs, "/", err);
+	for (i = 0; r == 0 && i < plan->mounts.n; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if (m->kind == MOUNT_BIND && m->source &&
+		    source_on_host(plan, i, source, sizeof(source)))
+			r = check_mount(g, source, m->destination, err);
+	}
+	return r;
+}
+
+/* ---- private folders of a host's root ---- */
+
+/* A root that is the folder or holds it keeps it; so does a mount of the bundle. */
+static bool is_kept(const struct plan *plan, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < plan->policy->paths_n; i++) {
+		if (path_is_below(path, plan->policy->paths[i].path))
+			return true;
+	}
+	for (i = 0; i < plan->mounts.n; i++) {
+		const char *destination = plan->mounts.v[i].destination;
+
+		if (strcmp(destination, "/") != 0 && path_is_below(path, destination))
+			return true;
+	}
+	return false;
+}
+
+static int hidden_add(struct gather *g, const char *path)
+{
+	struct strings *hidden = &g->facts->hidden;
+	char real[PATH_MAX];
+	struct stat st;
+	size_t i;
+
+	if (!realpath(path, real) || stat(real, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    strcmp(real, "/") == 0 || is_kept(g->plan, real))
+		return 0;
+	for (i = 0; i < hidden->n; i++) {
+		if (path_is_below(real, hidden->v[i]))
+			return 0;
+	}
+	if (hidden->n == HIDDEN_MAX)
+		return -ENOSPC;
+	hidden->v[hidden->n] = arena_strdup(g->plan->arena, real);
+	return hidden->v[hidden->n++] ? 0 : -ENOMEM;
+}
+
+/* A home of a person that does not stand where homes usually do. Folders directly below "/" and
+ * system folders are no homes, whatever passwd says. */
+static int hidden_add_home(struct gather *g, char *line)
+{
+	static const char *const system_folders[] = {"/usr", "/bin", "/sbin", "/lib",
+						     "/etc", "/dev", "/proc", "/sys"};
+	char *field[7];
+	uint32_t id;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(field); i++) {
+		field[i] = strsep(&line, ":");
+		if (!field[i])
+			return 0;
+	}
+	if (num_parse_id(field[2], &id) < 0 || (id != 0 && (id < FIRST_PERSON || id == NOBODY)) ||
+	    !path_is_canonical(field[5]) || strcmp(field[5], "/") == 0)
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(system_folders); i++) {
+		if (path_is_below(field[5], system_folders[i]))
+			return 0;
+	}
+	return hidden_add(g, field[5]);
+}
+
+static int hidden_collect(struct gather *g, struct sbx_error *err)
+{
+	static const char *const folders[] = {"/run",	  "/tmp",  "/var/tmp",
+					      "/dev/shm", "/home", "/root"};
+	cleanup_buf struct buf passwd = BUF_INIT;
+	struct strings *hidden = &g->facts->hidden;
+	char *rest, *line;
+	size_t i;
+	int r = 0;
+
+	hidden->v = arena_alloc_array(g->plan->arena, HIDDEN_MAX + 1, sizeof(char *));
+	if (!hidden->v)
+		return no_memory(err);
+	for (i = 0; r == 0 && i < ARRAY_SIZE(folders); i++)
+		r = hidden_add(g, folders[i]);
+	if (r == 0 && fd_read_file_at(AT_FDCWD, "/etc/passwd", PASSWD_BYTES_MAX, &passwd) == 0 &&
+	    passwd.data) {
+		rest = passwd.data;
+		while (r == 0 && (line = strsep(&rest, "\n")))
+			r = hidden_add_home(g, line);
+	}
+	if (r < 0)
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, -r, "list the host's private folders");
+	return 0;
+}
+
+int view_facts_gather(const struct plan *plan, struct view_facts *facts, struct sbx_error *err)
+{
+	struct gather g = {.plan = plan, .facts = facts};
+	struct stat st;
+	int r;
+
+	if (stat("/dev/shm", &st) == 0)
+		facts->host_shm = st.st_dev;
+	r = own_collect(&g);
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "look for the runtime's own files");
+	r = covers_collect(&g, err);
+	if (r == 0 && plan->view.host_is_root)
+		r = hidden_collect(&g, err);
+	return r;
+}

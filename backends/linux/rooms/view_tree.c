@@ -1,0 +1,446 @@
+/*
+ * What is seen: roots checked, own files and private folders covered, a new root built.
+ *
+ * All paths are taken below the descriptor of a tree. A path that the profile names must have no
+ * link in it; a path of the closure may, and is resolved inside the bundle's tree. A cover that
+ * hides a folder with something to keep below it is a tmpfs with the bare way to what is kept, and
+ * clones of that in its place.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "backends/linux/closure.h"
+#include "backends/linux/mount_api.h"
+#include "backends/linux/view_build.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/kernel.h"
+#include "runtime/base/path.h"
+
+#define COVER_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
+#define KEEPS_MAX   64
+
+int view_open(int tree_fd, const char *path)
+{
+	return path_open_no_symlinks(tree_fd, path[1] ? path + 1 : ".", O_PATH);
+}
+
+int view_clone(int tree_fd, const char *path)
+{
+	cleanup_fd int fd = view_open(tree_fd, path);
+
+	return fd < 0 ? fd : mount_tree_clone_fd(fd, true);
+}
+
+/* ---- the profile's paths ---- */
+
+/* File systems by which the kernel itself is read and set: no value of a profile covers them. */
+static const unsigned long kernel_magics[] = {
+	PROC_SUPER_MAGIC, SYSFS_MAGIC,	      CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+	BPF_FS_MAGIC,	  DEBUGFS_MAGIC,      TRACEFS_MAGIC,	  SECURITYFS_MAGIC,
+	EFIVARFS_MAGIC,	  BINFMTFS_MAGIC,     SELINUX_MAGIC,	  SMACK_MAGIC,
+	NSFS_MAGIC,	  DEVPTS_SUPER_MAGIC, 0x62656570, /* configfs */
+	0x6165676c,					  /* pstore */
+	0x65735543,					  /* fusectl */
+};
+
+static bool is_kernel_magic(unsigned long magic)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kernel_magics); i++) {
+		if (kernel_magics[i] == magic)
+			return true;
+	}
+	return false;
+}
+
+static int check_root(const struct view_build *b, const struct path_rule *rule,
+		      struct sbx_error *err)
+{
+	cleanup_fd int fd = view_open(b->source_fd, rule->path);
+	char pointer[64];
+	struct statfs fs;
+	struct stat st;
+
+	view_rule_pointer(rule, pointer, sizeof(pointer));
+	if (fd == -ELOOP)
+		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, pointer,
+				   "use \"%s\" as a root: a component is a symbolic link; name the "
+				   "real path",
+				   rule->path);
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, pointer,
+				   "use \"%s\" as a root: it does not exist in the container",
+				   rule->path);
+	if (fd < 0 || fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, fd < 0 ? -fd : errno, "look at root \"%s\"",
+				rule->path);
+	if (is_kernel_magic((unsigned long)fs.f_type))
+		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, pointer,
+				   "use \"%s\" as a root: it lies on a file system of the kernel "
+				   "that no value of a profile covers",
+				   rule->path);
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, pointer,
+				   "use \"%s\" as a root: it is neither a folder nor a file",
+				   rule->path);
+	return 0;
+}
+
+int view_check_roots(const struct view_build *b, struct sbx_error *err)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < b->plan->policy->paths_n; i++)
+		r = check_root(b, &b->plan->policy->paths[i], err);
+	return r;
+}
+
+/* ---- covers ---- */
+
+/* What stays below a hidden folder: path inside the container, and a detached clone of it. */
+struct keep {
+	const char *path;
+	int fd;
+	bool directory;
+};
+
+struct keeps {
+	struct keep v[KEEPS_MAX];
+	size_t n;
+};
+
+static void keeps_close(struct keeps *keeps)
+{
+	while (keeps->n > 0)
+		cleanup_close_fd(&keeps->v[--keeps->n].fd);
+}
+
+/* Only the topmost of nested paths: its clone brings the others along. */
+static int keeps_add(const struct view_build *b, struct keeps *keeps, const char *path,
+		     const char *hidden)
+{
+	cleanup_fd int fd = -EBADF;
+	struct stat st;
+	size_t i;
+
+	if (!path_is_below(path, hidden) || strcmp(path, hidden) == 0)
+		return 0;
+	for (i = 0; i < keeps->n; i++) {
+		if (path_is_below(path, keeps->v[i].path))
+			return 0;
+	}
+	if (keeps->n == KEEPS_MAX)
+		return -ENOSPC;
+	fd = view_clone(b->source_fd, path);
+	if (fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR)
+		return 0; /* a destination behind a link stands elsewhere */
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	keeps->v[keeps->n++] = (struct keep){path, take_fd(&fd), S_ISDIR(st.st_mode)};
+	return 0;
+}
+
+static int compare_texts(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static int keeps_collect(const struct view_build *b, const char *hidden, struct keeps *keeps)
+{
+	const struct policy *policy = b->plan->policy;
+	const struct plan_mounts *mounts = &b->plan->mounts;
+	size_t n = 0, i;
+	cleanup_free const char **paths = calloc(policy->paths_n + mounts->n + 1, sizeof(*paths));
+	int r = 0;
+
+	if (!paths)
+		return -ENOMEM;
+	for (i = 0; i < policy->paths_n; i++)
+		paths[n++] = policy->paths[i].path;
+	for (i = 0; i < mounts->n; i++)
+		paths[n++] = mounts->v[i].destination;
+	qsort(paths, n, sizeof(*paths), compare_texts); /* parents first */
+	for (i = 0; r == 0 && i < n; i++)
+		r = keeps_add(b, keeps, paths[i], hidden);
+	return r;
+}
+
+/* A detached empty folder, of which one superblock serves for all covers without anything kept. */
+static int empty_folder(struct view_build *b)
+{
+	if (b->empty_fd < 0)
+		b->empty_fd = mount_new_filesystem("tmpfs", "tmpfs",
+						   "mode=0555,size=4k,nr_inodes=4", COVER_ATTRS);
+	return b->empty_fd < 0 ? b->empty_fd : mount_tree_clone_fd(b->empty_fd, false);
+}
+
+static int put_back(int cover, const struct keep *keep, const char *hidden)
+{
+	const char *inside = keep->path + strlen(hidden);
+	cleanup_fd int target = keep->directory ? path_make_dirs_in_root(cover, inside, 0755)
+						: path_make_file_in_root(cover, inside, 0644);
+
+	return target < 0 ? target : mount_tree_attach(keep->fd, target);
+}
+
+/* Hide the folder that target stands on, but for what is kept below it. */
+static int cover_folder(struct view_build *b, int target, const char *path)
+{
+	struct keeps keeps = {.n = 0};
+	cleanup_fd int cover = -EBADF;
+	size_t i;
+	int r = keeps_collect(b, path, &keeps);
+
+	if (r == 0) {
+		cover = keeps.n ? mount_new_filesystem("tmpfs", "tmpfs",
+						       "mode=0755,size=64k,nr_inodes=1024",
+						       COVER_ATTRS)
+				: empty_folder(b);
+		r = cover < 0 ? cover : mount_tree_attach(cover, target);
+	}
+	for (i = 0; r == 0 && i < keeps.n; i++)
+		r = put_back(cover, &keeps.v[i], path);
+	keeps_close(&keeps);
+	return r < 0 ? r : mount_tree_set(cover, false, MOUNT_ATTR_RDONLY, 0);
+}
+
+/* A file becomes an empty one that nobody may open. */
+static int cover_file(int target)
+{
+	cleanup_fd int folder = mount_new_filesystem("tmpfs", "tmpfs",
+						     "mode=0700,size=4k,nr_inodes=4", COVER_ATTRS);
+	cleanup_fd int file = -EBADF, cover = -EBADF;
+	int r;
+
+	if (folder < 0)
+		return folder;
+	file = openat(folder, "empty", O_CREAT | O_EXCL | O_CLOEXEC | O_WRONLY, 0);
+	if (file < 0)
+		return -errno;
+	cover = mount_tree_clone(folder, "empty", AT_SYMLINK_NOFOLLOW);
+	if (cover < 0)
+		return cover;
+	cleanup_close_fd(&file);
+	r = mount_tree_set(cover, false, MOUNT_ATTR_RDONLY, 0);
+	return r < 0 ? r : mount_tree_attach(cover, target);
+}
+
+/* What stands at the path now may be another mount's: then the own file is hidden already. */
+static int cover_own(struct view_build *b, const struct view_cover *cover, struct sbx_error *err)
+{
+	cleanup_fd int target = path_open_in_root_nofollow(b->source_fd, cover->path, O_PATH);
+	struct stat st;
+	int r;
+
+	if (target == -ENOENT || target == -ENOTDIR)
+		return 0;
+	if (target < 0 || fstat(target, &st) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, target < 0 ? -target : errno, "open \"%s\"",
+				cover->path);
+	if (st.st_dev != cover->device || st.st_ino != cover->inode)
+		return 0;
+	r = cover->directory ? cover_folder(b, target, cover->path) : cover_file(target);
+	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "cover the runtime's own \"%s\"",
+				cover->path)
+		     : 0;
+}
+
+static int hide_folder(struct view_build *b, const char *path, struct sbx_error *err)
+{
+	cleanup_fd int target = -EBADF;
+	int r;
+
+	if (strcmp(path, b->plan->view.scratch_path) == 0)
+		return 0;
+	target = view_open(b->source_fd, path);
+	if (target == -ENOENT)
+		return 0;
+	r = target < 0 ? target : cover_folder(b, target, path);
+	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "hide the host's \"%s\"", path) : 0;
+}
+
+int view_cover_files(struct view_build *b, struct sbx_error *err)
+{
+	const struct view_facts *facts = b->facts;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < facts->covers_n; i++)
+		r = cover_own(b, &facts->covers[i], err);
+	/* A new root shows none of these. */
+	for (i = 0; r == 0 && b->plan->view.kind == VIEW_BUNDLE && i < facts->hidden.n; i++)
+		r = hide_folder(b, facts->hidden.v[i], err);
+	return r;
+}
+
+/* ---- the new root ---- */
+
+int view_attach(struct view_build *b, int mount_fd, const char *path, bool directory,
+		struct sbx_error *err)
+{
+	cleanup_fd int target = directory ? path_make_dirs_in_root(b->root_fd, path, 0755)
+					  : path_make_file_in_root(b->root_fd, path, 0644);
+	int r = target < 0 ? target : mount_tree_attach(mount_fd, target);
+
+	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "put \"%s\" into the new root", path) : 0;
+}
+
+/* The same link again, where what it names is in the closure as well. Absolute targets and those
+ * relative to the link's folder are compared as texts. */
+static bool link_stays_inside(const char *path, const char *target)
+{
+	char joined[2 * PATH_MAX], clean[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+
+	if (target[0] == '/')
+		snprintf(joined, sizeof(joined), "%s", target);
+	else
+		snprintf(joined, sizeof(joined), "%.*s/%s", (int)(slash - path), path, target);
+	return path_normalize(joined, clean, sizeof(clean)) == 0 && closure_holds(clean) &&
+	       !path_is_below(clean, path);
+}
+
+static int copy_link(struct view_build *b, const char *path, const char *target,
+		     struct sbx_error *err)
+{
+	char name[NAME_MAX + 1];
+	cleanup_fd int parent = path_open_parent_in_root(b->root_fd, path, name, sizeof(name));
+
+	if (parent < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -parent, "make the folder of \"%s\"", path);
+	if (symlinkat(target, parent, name) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "make the link \"%s\"", path);
+	return 0;
+}
+
+static bool is_absent(int r)
+{
+	return r == -ENOENT || r == -ENOTDIR || r == -ELOOP;
+}
+
+/* One row of the closure: a link, or a clone of what it is (through a link that leads out). */
+static int place_row(struct view_build *b, const char *path, struct sbx_error *err)
+{
+	cleanup_fd int fd = path_open_in_root_nofollow(b->source_fd, path, O_PATH), clone = -EBADF;
+	char target[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	if (is_absent(fd))
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, fd < 0 ? -fd : errno, "open \"%s\"", path);
+	if (S_ISLNK(st.st_mode)) {
+		n = readlinkat(fd, "", target, sizeof(target) - 1);
+		if (n < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, errno, "read the link \"%s\"", path);
+		target[n] = '\0';
+		if (link_stays_inside(path, target))
+			return copy_link(b, path, target, err);
+		cleanup_close_fd(&fd);
+		fd = path_open_in_root(b->source_fd, path, O_PATH, 0);
+		if (is_absent(fd))
+			return 0;
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, fd < 0 ? -fd : errno, "open \"%s\"",
+					path);
+	}
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return 0;
+	clone = mount_tree_clone_fd(fd, true);
+	if (clone < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -clone, "clone \"%s\"", path);
+	return view_attach(b, clone, path, S_ISDIR(st.st_mode), err);
+}
+
+/* The container's own mount at path, if there is one (a folder of the image is not). */
+static int place_own_mount(struct view_build *b, const char *path, struct sbx_error *err)
+{
+	cleanup_fd int fd = view_open(b->source_fd, path), clone = -EBADF;
+	struct statx stx;
+
+	if (is_absent(fd))
+		return 0;
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_MODE, &stx) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, fd < 0 ? -fd : errno, "open \"%s\"", path);
+	/* /dev without a mount is where the nodes were made; /proc and /sys without one are empty.
+	 */
+	if (strcmp(path, "/dev") != 0 && !(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+		return 0;
+	clone = mount_tree_clone_fd(fd, true);
+	if (clone < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -clone, "clone \"%s\"", path);
+	return view_attach(b, clone, path, true, err);
+}
+
+/* A readable root; of a writable one only the place, its clone follows after the sweep. */
+static int place_root(struct view_build *b, const struct path_rule *rule, struct sbx_error *err)
+{
+	cleanup_fd int fd = view_open(b->source_fd, rule->path), clone = -EBADF, target = -EBADF;
+	struct stat st;
+
+	if (!rule->read)
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, fd < 0 ? -fd : errno, "open root \"%s\"",
+				rule->path);
+	if (rule->write) {
+		target = S_ISDIR(st.st_mode) ? path_make_dirs_in_root(b->root_fd, rule->path, 0755)
+					     : path_make_file_in_root(b->root_fd, rule->path, 0644);
+		return target < 0 ? sbx_fail(err, SBX_E_SYSTEM, -target, "make the place of \"%s\"",
+					     rule->path)
+				  : 0;
+	}
+	clone = mount_tree_clone_fd(fd, true);
+	if (clone < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -clone, "clone root \"%s\"", rule->path);
+	return view_attach(b, clone, rule->path, S_ISDIR(st.st_mode), err);
+}
+
+static int new_root(struct view_build *b, struct sbx_error *err)
+{
+	cleanup_fd int fd =
+		mount_new_filesystem("tmpfs", "tmpfs", "mode=0755,size=1m,nr_inodes=4096",
+				     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	int r = fd < 0 ? fd : mount_tree_attach(fd, b->source_fd);
+
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "make a new root");
+	b->root_fd = take_fd(&fd);
+	return 0;
+}
+
+int view_build_closure(struct view_build *b, struct sbx_error *err)
+{
+	static const char *const own_mounts[] = {"/dev", "/proc", "/sys"};
+	const struct oci_process *process = room_process(b->plan);
+	const struct policy *policy = b->plan->policy;
+	size_t i;
+	int r = new_root(b, err);
+
+	for (i = 0; r == 0 && i < closure_paths_n; i++)
+		r = place_row(b, closure_paths[i], err);
+	for (i = 0; r == 0 && i < ARRAY_SIZE(own_mounts); i++)
+		r = place_own_mount(b, own_mounts[i], err);
+	for (i = 0; r == 0 && i < policy->paths_n; i++)
+		r = place_root(b, &policy->paths[i], err);
+	/* A working directory that is not in view is made, as everywhere, where it is missing. */
+	if (r == 0 && process && process->cwd) {
+		int fd = path_make_dirs_in_root(b->root_fd, process->cwd, 0755);
+
+		cleanup_close_fd(&fd);
+	}
+	return r;
+}

@@ -1,0 +1,77 @@
+/*
+ * Inside of the view room: what its prepare() finds out on the host, and the steps by which its
+ * apply() builds what a container under a profile sees.
+ */
+#ifndef SBX_LINUX_VIEW_BUILD_H
+#define SBX_LINUX_VIEW_BUILD_H
+
+#include <sys/types.h>
+
+#include "backends/linux/room.h"
+
+/* A file or folder of the runtime's own that the container's tree would show at path. */
+struct view_cover {
+	const char *path; /* absolute, inside the container */
+	dev_t device;
+	ino_t inode;
+	bool directory;
+};
+
+/* What the host's view told, kept in the room's slot. All memory is the plan's arena. */
+struct view_facts {
+	struct view_cover *covers;
+	size_t covers_n;
+	struct strings hidden; /* root "/": canonical folders to be empty */
+	dev_t host_shm;	       /* device number of the host's /dev/shm, 0: none */
+};
+
+/* Fill facts from the host's view: SBX_E_UNSAFE_PATH where a mount would show the runtime's state
+ * or settings, or where a root lies in what must be covered. */
+int view_facts_gather(const struct plan *plan, struct view_facts *facts, struct sbx_error *err);
+
+/* destination is a file that engines bind into every container: no folder with sockets. */
+bool view_is_single_file(const char *destination);
+
+/* The JSON pointer of a rule in the profile, for messages ("/workspace/root"). */
+void view_rule_pointer(const struct path_rule *rule, char *out, size_t size);
+
+/* A build in progress. */
+struct view_build {
+	struct run *run;
+	const struct plan *plan;
+	const struct view_facts *facts;
+	int source_fd; /* the bundle's finished tree */
+	int root_fd;   /* the tree that the container gets; source_fd for VIEW_BUNDLE. Not owned */
+	int empty_fd;  /* one empty tmpfs, cloned as cover; -EBADF until first needed */
+	int *writable; /* one detached clone per writable rule, -EBADF else */
+};
+
+/* Every root: it exists, no component is a link, its file system is one that a value may cover.
+ * SBX_E_INVALID_PROFILE with the pointer. */
+int view_check_roots(const struct view_build *b, struct sbx_error *err);
+
+/* Own files and, for the host's root, private folders: covered in the source tree. */
+int view_cover_files(struct view_build *b, struct sbx_error *err);
+
+/* A new root with the closure, the roots and the container's own /dev, /proc, /sys. */
+int view_build_closure(struct view_build *b, struct sbx_error *err);
+
+/* Read-only but for what may be written; the kernel's own file systems in any case. */
+int view_set_writable(struct view_build *b, struct sbx_error *err);
+
+/* The scratch folder and HOME in it. */
+int view_mount_scratch(struct view_build *b, struct sbx_error *err);
+
+/* A detached clone of path (absolute, no link in it) of the tree at tree_fd, with all mounts below;
+ * -ENOENT, -ELOOP or another -errno. */
+int view_clone(int tree_fd, const char *path);
+
+/* An O_PATH descriptor of path (absolute) below tree_fd, no link followed in any component. */
+int view_open(int tree_fd, const char *path);
+
+/* Attach mount_fd at path of the container's tree, the target made as a folder or an empty file
+ * where it is missing. */
+int view_attach(struct view_build *b, int mount_fd, const char *path, bool directory,
+		struct sbx_error *err);
+
+#endif

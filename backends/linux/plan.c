@@ -21,8 +21,7 @@ int plan_build(struct arena *arena, const struct policy *policy, const struct ho
 	plan->spec = policy->spec;
 	plan->host = host;
 	plan->options = *options;
-	report->asked = policy->asked;
-	report->sources = policy->sources;
+	policy_report(policy, report);
 	for (size_t i = 0; i < linux_rooms_n; i++) {
 		if (!linux_rooms[i]->plan)
 			continue;

@@ -73,18 +73,29 @@ static uint64_t mask_from_names(const struct strings *names, uint64_t *unknown)
 	return mask;
 }
 
+/* The name as config.json writes it. */
+static const char *capability_name(int cap, char *out, size_t size)
+{
+	char *name = cap_to_name(cap);
+	size_t i;
+
+	for (i = 0; name && name[i] && i < size - 1; i++)
+		out[i] = name[i] >= 'a' && name[i] <= 'z' ? (char)(name[i] - 32) : name[i];
+	out[i] = '\0';
+	cap_free(name);
+	return out;
+}
+
 static void buf_put_caps(struct buf *out, uint64_t mask)
 {
 	const char *comma = "";
-	char *name;
+	char name[64];
 	int cap;
 
 	for (cap = 0; cap <= CAPABILITY_MAX_BIT; cap++) {
 		if (!(mask & CAP_MASK(cap)))
 			continue;
-		name = cap_to_name(cap);
-		buf_printf(out, "%s%s", comma, name ? name : "?");
-		cap_free(name);
+		buf_printf(out, "%s%s", comma, capability_name(cap, name, sizeof(name)));
 		comma = ", ";
 	}
 }
@@ -291,9 +302,9 @@ static int caps_apply(struct run *run, enum stage stage, struct sbx_error *err)
 
 static void caps_dump(const struct plan *plan, struct json_writer *w)
 {
+	char name[64];
 	size_t i;
 	int cap;
-	char *name;
 
 	json_begin_object(w, "privileges");
 	json_write_bool(w, "noNewPrivileges", plan->process.no_new_privs);
@@ -302,9 +313,7 @@ static void caps_dump(const struct plan *plan, struct json_writer *w)
 		for (cap = 0; cap <= CAPABILITY_MAX_BIT; cap++) {
 			if (!(plan->caps.sets[i] & CAP_MASK(cap)))
 				continue;
-			name = cap_to_name(cap);
-			json_write_string(w, NULL, name ? name : "?");
-			cap_free(name);
+			json_write_string(w, NULL, capability_name(cap, name, sizeof(name)));
 		}
 		json_end_array(w);
 	}

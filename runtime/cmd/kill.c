@@ -1,0 +1,81 @@
+/*
+ * kill: a signal to the container's first process, or with --all to every process of its cgroup.
+ *
+ * The first process is addressed by a descriptor checked against its start time, so that a reused
+ * pid is never hit. The texts are what managers match: "container not running", "no such process".
+ */
+#include <errno.h>
+#include <signal.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/proc.h"
+#include "runtime/cmd/cmds.h"
+#include "runtime/container.h"
+
+static const struct option_row rows[] = {
+	{"all", 'a', OPTION_FLAG, NULL, "signal every process of the container"},
+};
+
+static int fail_not_running(struct sbx_error *err)
+{
+	return sbx_fail(err, SBX_E_CONTAINER_STATUS, ESRCH, "container not running");
+}
+
+static int signal_first(struct container *c, int sig, struct sbx_error *err)
+{
+	cleanup_fd int pidfd = proc_open_pidfd(c->state.pid, c->state.pid_start_ticks);
+	int rc;
+
+	if (pidfd == -ESRCH)
+		return fail_not_running(err);
+	rc = pidfd < 0 ? pidfd : proc_send_signal(pidfd, c->state.pid, sig);
+	if (rc == -ESRCH)
+		return fail_not_running(err);
+	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "signal the container's first process")
+		      : 0;
+}
+
+static int signal_container(struct container *c, int sig, bool all, struct sbx_error *err)
+{
+	enum container_status status = state_status(c->dir_fd, &c->state);
+	int rc;
+
+	/* What outlived the first process (no pid namespace of its own) is reached all the same. */
+	if (all && c->cgroup.n > 0)
+		return cgroup_signal_all(&c->cgroup, sig, err);
+	if (status == STATUS_STOPPED || c->state.pid <= 0)
+		return all ? 0 : fail_not_running(err);
+	rc = signal_first(c, sig, err);
+	/* A frozen process of cgroup v1 dies only when it is thawed. */
+	if (rc == 0 && sig == SIGKILL && status == STATUS_PAUSED)
+		rc = cgroup_thaw(&c->cgroup, err);
+	return rc;
+}
+
+static int run_kill(const struct invocation *in, struct sbx_error *err)
+{
+	const char *name = in->argc > 1 ? in->argv[1] : "TERM";
+	int rc, sig = proc_parse_signal(name);
+	struct container c;
+
+	if (sig < 0)
+		return sbx_fail(err, SBX_E_USAGE, 0, "unknown signal \"%s\"", name);
+	container_init(&c);
+	rc = container_open(&c, in->global, in->argv[0], STORE_LOCK_SHARED, err);
+	if (rc == 0)
+		rc = signal_container(&c, sig, invocation_flag(in, "all"), err);
+	container_release(&c);
+	return rc;
+}
+
+const struct cmd cmd_kill = {
+	.name = "kill",
+	.operands = "CONTAINER [SIGNAL]",
+	.help = "send a signal (default TERM) to a container",
+	.rows = rows,
+	.rows_n = ARRAY_SIZE(rows),
+	.min_operands = 1,
+	.max_operands = 2,
+	.failure_status = 1,
+	.run = run_kill,
+};

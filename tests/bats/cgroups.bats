@@ -1,0 +1,243 @@
+load helpers
+
+setup() {
+	require_root
+	[ -n "$(cgroup_hierarchies)" ] || skip_host 'no cgroup hierarchy is mounted'
+	helpers_setup
+}
+
+teardown() {
+	[ -z "${OCCUPANT:-}" ] || kill -9 "$OCCUPANT" 2>/dev/null || true
+	helpers_teardown
+}
+
+# need CONTROLLER: skips where neither v1 nor cgroup2 has it
+need() {
+	awk -v c="$1" '$1 == c { found = 1 } END { exit !found }' /proc/cgroups &&
+		cgroup_has "$1" || skip_host "no $1 controller"
+}
+
+cgroup_has() {
+	local name mount
+
+	while read -r name mount; do
+		[[ ",$name," = *",$1,"* ]] && return
+		[ "$name" = unified ] && grep -qw "$1" "$mount/cgroup.controllers" && return
+	done < <(cgroup_hierarchies)
+	return 1
+}
+
+# value CONTROLLER V1FILE V2FILE
+value() {
+	local dir
+
+	dir=$(cgroup_dir "$1")
+	if [ -e "$dir/cgroup.controllers" ]; then
+		cat "$dir/$3"
+	else
+		cat "$dir/$2"
+	fi
+}
+
+# The container's group in every hierarchy of the machine, as `/proc/PID/cgroup` says it.
+groups_of() {
+	cut -d: -f3 "/proc/$1/cgroup" | sort -u
+}
+
+limit_resources() {
+	edit_config '.linux.resources += $r' --argjson r "$1"
+}
+
+# start_occupant: a process in the container's own group
+start_occupant() {
+	local name mount
+
+	sleep 1000 3>&- &
+	OCCUPANT=$!
+	while read -r name mount; do
+		mkdir -p "$mount$CGROUP/$ID"
+		if [ "$name" = cpuset ]; then
+			cat "$mount/cpuset.cpus" >"$mount$CGROUP/cpuset.cpus"
+			cat "$mount/cpuset.mems" >"$mount$CGROUP/cpuset.mems"
+			cat "$mount/cpuset.cpus" >"$mount$CGROUP/$ID/cpuset.cpus"
+			cat "$mount/cpuset.mems" >"$mount$CGROUP/$ID/cpuset.mems"
+		fi
+		echo $OCCUPANT >"$mount$CGROUP/$ID/cgroup.procs"
+	done < <(cgroup_hierarchies)
+}
+
+@test 'every hierarchy is joined, v1 and cgroup2' {
+	start_sleeper
+	[ "$(groups_of "$(container_pid)")" = "$CGROUP/$ID" ]
+	[ "$(groups_of $$)" != "$CGROUP/$ID" ]
+}
+
+@test 'the default path is /sbx/ID, a relative one lies below the root, deletion removes both' {
+	local name mount
+
+	edit_config 'del(.linux.cgroupsPath)'
+	start_sleeper
+	[ "$(groups_of "$(container_pid)")" = "/sbx/$ID" ]
+	run_sbx delete --force "$ID"
+	assert_status 0
+	while read -r name mount; do
+		[ ! -e "$mount/sbx/$ID" ]
+	done < <(cgroup_hierarchies)
+	edit_config '.linux.cgroupsPath = $p' --arg p "${CGROUP#/}/$ID"
+	start_sleeper
+	[ "$(groups_of "$(container_pid)")" = "$CGROUP/$ID" ]
+}
+
+@test 'a path that leaves the hierarchy or names its root is refused' {
+	local path
+
+	for path in / /../x "$CGROUP/../../x" "$CGROUP//x" "$CGROUP/x/" ..; do
+		edit_config '.linux.cgroupsPath = $p' --arg p "$path"
+		run_container
+		assert_error cgroup
+		[[ $stderr = *cgroup*[Pp]ath* ]]
+	done
+}
+
+@test 'a group that holds a process is refused, and the process lives' {
+	start_occupant
+	set_args true
+	run_container
+	assert_error 'holds processes'
+	kill -0 "$OCCUPANT"
+	run_sbx delete --force "$ID"
+	assert_status 0
+	kill -0 "$OCCUPANT"
+	kill -9 "$OCCUPANT"
+	wait "$OCCUPANT" || true
+	run_container # control: vacant, it is taken over
+	assert_status 0
+}
+
+@test 'cpu, memory and pids limits are written' {
+	need memory
+	need cpu
+	need pids
+	limit_resources '{"cpu": {"shares": 2048, "quota": 50000, "period": 200000},
+		"memory": {"limit": 67108864, "reservation": 33554432}, "pids": {"limit": 77}}'
+	start_sleeper
+	[ "$(value memory memory.limit_in_bytes memory.max)" = 67108864 ]
+	[ "$(value memory memory.soft_limit_in_bytes memory.low)" = 33554432 ]
+	[ "$(value pids pids.max pids.max)" = 77 ]
+	case $(value cpu cpu.shares cpu.weight) in 2048 | 159 | 160 | 170 | 174) ;; *) false ;; esac
+	case $(value cpu cpu.cfs_quota_us cpu.max) in 50000 | '50000 200000') ;; *) false ;; esac
+}
+
+@test 'a pids limit holds, and 0 and -1 are what they say' {
+	need pids
+	limit_resources '{"pids": {"limit": 0}}'
+	set_args true
+	run_container
+	assert_status 0
+	limit_resources '{"pids": {"limit": 1}}'
+	set_script 'true | true; echo done'
+	run_container
+	[ "$status" != 0 ]
+	limit_resources '{"pids": {"limit": -1}}'
+	run_container
+	assert_status 0
+	[ "$output" = 'done' ]
+}
+
+@test 'unified files go to cgroup2; elsewhere they are refused by name' {
+	limit_resources '{"unified": {"cgroup.max.depth": "3"}}'
+	if ! cgroup_hierarchies | grep -q '^unified '; then
+		run_container
+		assert_error unified
+		return
+	fi
+	start_sleeper
+	[ "$(cat "$(cgroup_hierarchies | awk '$1 == "unified" { print $2 }')$CGROUP/$ID/cgroup.max.depth")" = 3 ]
+	run_sbx delete --force "$ID"
+	limit_resources '{"unified": {"nothing.max": "3"}}'
+	run_container
+	assert_error nothing.max
+	edit_config '.linux.resources.unified = {"a/b.max": "3"}'
+	run_container
+	assert_error 'a/b.max'
+}
+
+@test 'a limit that no controller has is refused by name' {
+	cgroup_has net_cls && skip_host 'net_cls is mounted'
+	limit_resources '{"network": {"classID": 1048577}}'
+	run_container
+	assert_error network.classID
+}
+
+@test 'devices: denied but for the default list and the rules' {
+	edit_config '.process.capabilities |= map_values(. + ["CAP_MKNOD", "CAP_SYSLOG"])'
+	set_script 'mknod /k c 1 11 && head -c 0 /dev/null && exec 3</k'
+	run_container
+	[ "$status" != 0 ]
+	assert_stderr 'peration not permitted'
+	edit_config '.linux.resources.devices += [{allow: true, type: "c", major: 1, minor: 11, access: "r"}]'
+	rm -f "$BUNDLE/rootfs/k"
+	run_container
+	assert_status 0
+}
+
+@test 'the systemd manager is refused by name, disabled makes no group' {
+	set_args true
+	run_sbx --systemd-cgroup run --bundle "$BUNDLE" "$ID"
+	assert_error 'systemd cgroup manager'
+	set_args sleep 1000
+	sbx_detached --cgroup-manager=disabled create --bundle "$BUNDLE" "$ID"
+	assert_status 0
+	[ "$(groups_of "$(container_pid)")" = "$(groups_of $$)" ]
+	run_sbx ps "$ID"
+	assert_error 'no cgroup'
+	run_sbx kill "$ID" KILL
+	assert_status 0
+}
+
+@test 'read-only hierarchies: one clear error, and a way around' {
+	set_args true
+	run --separate-stderr unshare --mount sh -c '
+		awk "/ - cgroup2? /{ print \$5 }" /proc/self/mountinfo | while read m; do
+			mount -o remount,bind,ro "$m"
+		done
+		exec "$@"' sh "$SBX_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" "$ID"
+	assert_error 'read-only'
+	assert_stderr 'cgroup-manager=disabled'
+	run --separate-stderr unshare --mount sh -c '
+		awk "/ - cgroup2? /{ print \$5 }" /proc/self/mountinfo | while read m; do
+			mount -o remount,bind,ro "$m"
+		done
+		exec "$@"' sh "$SBX_RUNTIME" --root "$ROOT" --cgroup-manager=disabled run \
+		--bundle "$BUNDLE" "$ID"
+	assert_status 0
+}
+
+@test 'groups that were made below the container go with it' {
+	local name mount
+
+	start_sleeper
+	while read -r name mount; do
+		mkdir -p "$mount$CGROUP/$ID/a/b" "$mount$CGROUP/$ID/c"
+	done < <(cgroup_hierarchies)
+	run_sbx delete --force "$ID"
+	assert_status 0
+	while read -r name mount; do
+		[ ! -e "$mount$CGROUP/$ID" ]
+	done < <(cgroup_hierarchies)
+}
+
+@test 'without a pid namespace what outlives the first process dies with delete' {
+	edit_config '.linux.namespaces |= map(select(.type != "pid"))'
+	set_script 'sleep 1001 & sleep 1002 & wait'
+	create_container
+	run_sbx start "$ID"
+	assert_status 0
+	wait_until 5 eval '[ "$(sbx ps --format json "$ID" | jq length)" = 3 ]'
+	kill -9 "$(container_pid)"
+	wait_until 5 status_is stopped
+	[ "$(sbx ps --format json "$ID" | jq length)" = 2 ] # control: they live on
+	run_sbx delete --force "$ID"
+	assert_status 0
+	assert_no_leaks
+}

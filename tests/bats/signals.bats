@@ -1,0 +1,146 @@
+load helpers
+
+setup() {
+	require_root
+	helpers_setup
+}
+
+# ticks: a container that writes a line to its stdout each 20 ms
+start_ticking() {
+	set_script 'while :; do echo tick; usleep 20000 2>/dev/null || sleep 0.02; done'
+	create_container
+	run_sbx start "$ID"
+	assert_status 0
+	wait_until 5 ticking
+}
+
+ticking() {
+	local before
+
+	before=$(wc -l <"$BATS_TEST_TMPDIR/stdout.ticks")
+	sleep 0.3
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/stdout.ticks")" -gt "$before" ]
+}
+
+# The stdout of the container is that of create.
+create_container() {
+	status=0
+	sbx create --bundle "$BUNDLE" "$ID" >"$BATS_TEST_TMPDIR/stdout.ticks" \
+		2>"$BATS_TEST_TMPDIR/stderr" </dev/null || status=$?
+	output= stderr=$(cat "$BATS_TEST_TMPDIR/stderr")
+	assert_status 0
+}
+
+@test 'kill takes numbers and names in any case, TERM by default' {
+	local sig
+
+	for sig in 9 KILL SIGKILL sigkill Kill; do
+		start_sleeper
+		run_sbx kill "$ID" $sig
+		assert_status 0
+		wait_until 5 status_is stopped
+		run_sbx delete "$ID"
+		assert_status 0
+	done
+	set_script 'trap "exit 0" TERM; while :; do sleep 0.05; done'
+	create_container
+	run_sbx start "$ID"
+	sleep 0.3
+	run_sbx kill "$ID"
+	assert_status 0
+	wait_until 5 status_is stopped
+}
+
+@test 'kill says what managers match' {
+	run_sbx kill nothing-of-that-name
+	assert_error 'does not exist'
+	start_sleeper
+	run_sbx kill "$ID" NOSUCH
+	assert_error 'unknown signal "NOSUCH"'
+	run_sbx kill "$ID" 999
+	assert_error 'unknown signal "999"'
+	[ "$(container_status)" = running ]
+	run_sbx kill "$ID" KILL
+	assert_status 0
+	wait_until 5 status_is stopped
+	run_sbx kill "$ID" KILL
+	assert_error 'container not running: no such process'
+	run_sbx kill --all "$ID" KILL
+	assert_status 0
+}
+
+@test 'kill --all reaches every process' {
+	edit_config '.linux.namespaces |= map(select(.type != "pid"))'
+	set_script 'sleep 1001 & sleep 1002 & sleep 1003 & wait'
+	create_container
+	run_sbx start "$ID"
+	wait_until 5 eval '[ "$(sbx ps --format json "$ID" | jq length)" = 4 ]'
+	run_sbx kill --all "$ID" TERM
+	assert_status 0
+	wait_until 5 eval '[ "$(sbx ps --format json "$ID" | jq length)" = 0 ]'
+}
+
+@test 'pause stops everything, resume lets it go on' {
+	start_ticking
+	run_sbx pause "$ID"
+	assert_status 0
+	[ "$(container_status)" = paused ]
+	run ticking
+	[ "$status" != 0 ]
+	run_sbx pause "$ID"
+	assert_error 'container not running'
+	run_sbx resume "$ID"
+	assert_status 0
+	[ "$(container_status)" = running ]
+	ticking
+	run_sbx resume "$ID"
+	assert_error 'container not paused'
+}
+
+@test 'a paused container dies by kill and by delete --force, and is thawed' {
+	start_sleeper
+	run_sbx pause "$ID"
+	assert_status 0
+	run_sbx kill "$ID" KILL
+	assert_status 0
+	wait_until 5 status_is stopped
+	run_sbx delete "$ID"
+	assert_status 0
+	start_sleeper
+	run_sbx pause "$ID"
+	run_sbx delete "$ID"
+	assert_error 'not stopped: paused'
+	run_sbx delete --force "$ID"
+	assert_status 0
+	assert_no_leaks
+}
+
+@test 'pause and resume of a stopped container are errors' {
+	set_args true
+	create_container
+	run_sbx start "$ID"
+	wait_until 5 status_is stopped
+	run_sbx pause "$ID"
+	assert_error 'container not running'
+	run_sbx resume "$ID"
+	assert_error 'container not paused'
+}
+
+@test 'ps lists pids of the host as integers, and a table' {
+	start_sleeper
+	run_sbx ps --format json "$ID"
+	assert_status 0
+	[ "$(jq -c . <<<"$output")" = "[$(container_pid)]" ]
+	run_sbx ps "$ID"
+	assert_status 0
+	[[ $output = *PID*"$(container_pid)"*sleep* ]]
+	run_sbx ps --format xml "$ID"
+	assert_error 'unknown format "xml"'
+	run_sbx ps nothing-of-that-name
+	assert_error 'does not exist'
+}
+
+@test 'events is refused by name' {
+	run_sbx events --stats "$ID"
+	assert_error 'print events'
+}

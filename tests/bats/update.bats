@@ -1,0 +1,88 @@
+load helpers
+
+setup() {
+	require_root
+	[ -d /sys/fs/cgroup/pids ] || [ -d /sys/fs/cgroup/memory ] ||
+		grep -qw memory /sys/fs/cgroup/cgroup.controllers 2>/dev/null ||
+		skip_host 'no memory and pids controllers'
+	helpers_setup
+}
+
+value() {
+	local dir
+
+	dir=$(cgroup_dir "$1")
+	if [ -e "$dir/cgroup.controllers" ]; then
+		cat "$dir/$3"
+	else
+		cat "$dir/$2"
+	fi
+}
+
+@test 'limits change by a document, from a file and from stdin' {
+	start_sleeper
+	echo '{"pids": {"limit": 55}}' >"$BATS_TEST_TMPDIR/r.json"
+	run_sbx update --resources="$BATS_TEST_TMPDIR/r.json" "$ID"
+	assert_status 0
+	[ "$(value pids pids.max pids.max)" = 55 ]
+	sbx update --resources - "$ID" <<<'{"pids": {"limit": 66}, "memory": {"limit": 134217728}}'
+	[ "$(value pids pids.max pids.max)" = 66 ]
+	[ "$(value memory memory.limit_in_bytes memory.max)" = 134217728 ]
+}
+
+@test 'limits change by options, which win over the document' {
+	start_sleeper
+	run_sbx update --pids-limit 20 --memory 64m --cpu-share 512 "$ID"
+	assert_status 0
+	[ "$(value pids pids.max pids.max)" = 20 ]
+	[ "$(value memory memory.limit_in_bytes memory.max)" = 67108864 ]
+	echo '{"pids": {"limit": 55}}' >"$BATS_TEST_TMPDIR/r.json"
+	run_sbx update -r "$BATS_TEST_TMPDIR/r.json" --pids-limit 21 "$ID"
+	assert_status 0
+	[ "$(value pids pids.max pids.max)" = 21 ]
+}
+
+@test 'memory and swap change together in both directions' {
+	[ -e /sys/fs/cgroup/memory/memory.memsw.limit_in_bytes ] || skip_host 'no swap accounting on v1'
+	start_sleeper
+	run_sbx update --memory 64m --memory-swap 128m "$ID"
+	assert_status 0
+	run_sbx update --memory 256m --memory-swap 512m "$ID"
+	assert_status 0
+	[ "$(value memory memory.memsw.limit_in_bytes -)" = 536870912 ]
+	run_sbx update --memory 32m --memory-swap 32m "$ID"
+	assert_status 0
+	[ "$(value memory memory.memsw.limit_in_bytes -)" = 33554432 ]
+}
+
+@test 'what cannot be changed is refused, and nothing is' {
+	start_sleeper
+	run_sbx update --pids-limit 20 "$ID"
+	assert_status 0
+	run_sbx update --pids-limit 30 --memory x "$ID"
+	assert_error '"--memory" cannot be "x"'
+	run_sbx update --pids-limit 30 --mem-bw-schema MB:0=1 "$ID"
+	assert_error mem-bw-schema
+	echo '{"pids": {"limit": 30}, "devices": [{"allow": true}]}' >"$BATS_TEST_TMPDIR/r.json"
+	run_sbx update -r "$BATS_TEST_TMPDIR/r.json" "$ID"
+	assert_error devices
+	[ "$(value pids pids.max pids.max)" = 20 ]
+	# the rules that it has may be sent again
+	echo '{"pids": {"limit": 31}, "devices": [{"allow": false, "access": "rwm"}]}' \
+		>"$BATS_TEST_TMPDIR/r.json"
+	run_sbx update -r "$BATS_TEST_TMPDIR/r.json" "$ID"
+	assert_status 0
+	[ "$(value pids pids.max pids.max)" = 31 ]
+	echo '{"pids": ' >"$BATS_TEST_TMPDIR/r.json"
+	run_sbx update -r "$BATS_TEST_TMPDIR/r.json" "$ID"
+	assert_error resources
+}
+
+@test 'a stopped container takes no limits' {
+	set_args true
+	create_container
+	run_sbx start "$ID"
+	wait_until 5 status_is stopped
+	run_sbx update --pids-limit 20 "$ID"
+	assert_error 'container not running'
+}

@@ -12,9 +12,6 @@
 #include "runtime/base/cleanup.h"
 #include "spec/oci_internal.h"
 
-#define ROW(type_, kind_, member_, name_)                                                          \
-	.name = (name_), .kind = (kind_), .offset = offsetof(type_, member_)
-
 #define MOUNT_OPTION_BYTES_MAX 4095 /* mount(2) takes one page for all */
 #define HOOK_TIMEOUT_MAX       INT32_MAX
 

@@ -8,6 +8,11 @@
 #include "spec/decode.h"
 #include "spec/oci.h"
 
+/* The beginning of a row of a decode table: {ROW(struct oci_cpu, DECODE_OPT_U64, shares, "shares")}
+ */
+#define ROW(type_, kind_, member_, name_)                                                          \
+	.name = (name_), .kind = (kind_), .offset = offsetof(type_, member_)
+
 #define OCI_ID_MAX	      UINT64_C(4294967294) /* 4294967295 means "no id" to the kernel */
 #define OCI_ID_MAPS_MAX	      340		   /* lines of a map: user_namespaces(7) */
 #define OCI_NET_NAME_MAX      15		   /* IFNAMSIZ without the NUL */

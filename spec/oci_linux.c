@@ -11,9 +11,6 @@
 
 #include "runtime/base/cleanup.h"
 
-#define ROW(type_, kind_, member_, name_)                                                          \
-	.name = (name_), .kind = (kind_), .offset = offsetof(type_, member_)
-
 #define NANOSECS_MAX  999999999
 #define FILE_MODE_MAX 07777
 

@@ -11,9 +11,6 @@
 
 #include "runtime/base/cleanup.h"
 
-#define ROW(type_, kind_, member_, name_)                                                          \
-	.name = (name_), .kind = (kind_), .offset = offsetof(type_, member_)
-
 #define WINDOW_SIZE_MAX 65535 /* struct winsize */
 #define ARGS_MAX	65536
 #define GROUPS_MAX	65536 /* NGROUPS_MAX */

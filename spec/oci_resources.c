@@ -10,9 +10,6 @@
 
 #include "runtime/base/cleanup.h"
 
-#define ROW(type_, kind_, member_, name_)                                                          \
-	.name = (name_), .kind = (kind_), .offset = offsetof(type_, member_)
-
 #define WEIGHT_MIN 10
 #define WEIGHT_MAX 1000
 

@@ -10,9 +10,6 @@
 
 #include "runtime/base/cleanup.h"
 
-#define ROW(type_, kind_, member_, name_)                                                          \
-	.name = (name_), .kind = (kind_), .offset = offsetof(type_, member_)
-
 #define ERRNO_RET_MAX 65535 /* SECCOMP_RET_DATA */
 #define ARGS_PER_RULE 64
 #define ARG_INDEX_MAX 5

@@ -133,6 +133,7 @@ static void test_pidfd(void **state)
 	assert_int_equal(proc_send_signal(pidfd, 0, SIGKILL), 0);
 	poll_fd.fd = pidfd;
 	assert_int_equal(poll(&poll_fd, 1, 5000), 1);
+	assert_int_equal(proc_wait_gone(pidfd), 0);
 	end_child(pid);
 	/* The descriptor goes on meaning the dead process, whatever its number is now. */
 	assert_int_equal(proc_send_signal(pidfd, getpid(), SIGKILL), -ESRCH);

@@ -25,7 +25,6 @@
 
 #define SOURCE_BYTES_MAX ((size_t)256 << 10)
 #define SOURCES_MAX	 4
-#define BASE64_PREFIX	 "b64:"
 
 /* Annotations by which the two CRI managers say what a container is. */
 static const char *const cri_type_keys[] = {"io.kubernetes.cri.container-type",
@@ -210,8 +209,8 @@ static int parse_annotation_value(struct gathering *g, const char *value)
 {
 	if (value[strspn(value, " \t\r\n")] == '{')
 		return parse_inline(g, value, strlen(value));
-	if (strncmp(value, BASE64_PREFIX, strlen(BASE64_PREFIX)) == 0)
-		return parse_base64(g, value + strlen(BASE64_PREFIX));
+	if (strncmp(value, ANNOTATION_BASE64_PREFIX, strlen(ANNOTATION_BASE64_PREFIX)) == 0)
+		return parse_base64(g, value + strlen(ANNOTATION_BASE64_PREFIX));
 	if (!profile_name_is_valid(value))
 		return sbx_fail(
 			g->err, SBX_E_INVALID_PROFILE, 0,

@@ -18,6 +18,8 @@
 #define ANNOTATION_WORKSPACE "dev.sbx.workspace"
 #define ANNOTATION_GRANTS    "dev.sbx.grants"
 
+#define ANNOTATION_BASE64_PREFIX "b64:" /* before the base64url form of a document */
+
 struct profile_source_options {
 	const char *flag;	  /* --profile: a file where it holds a "/", else a name; NULL */
 	const char *settings;	  /* --config, NULL: the default place */

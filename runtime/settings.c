@@ -77,8 +77,9 @@ int installed_profile_load(struct arena *arena, const char *name, const char *pr
 	r = find_profile(name, profiles_dir, caller, &text, err);
 	if (r == -ENOENT)
 		return sbx_fail(err, SBX_E_INVALID_PROFILE, 0,
-				"the profile \"%s\" is not installed (as %s/%s.json)", name,
-				profiles_dir, name);
+				"the profile \"%s\" is not installed as %s/%s.json (a file is "
+				"written with a \"/\")",
+				name, profiles_dir, name);
 	if (r == 0)
 		r = profile_parse(arena, text.data ? text.data : "", text.len, role, workspace, ret,
 				  err);

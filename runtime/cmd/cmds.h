@@ -16,6 +16,7 @@ extern const struct cmd cmd_kill;
 extern const struct cmd cmd_list;
 extern const struct cmd cmd_pause;
 extern const struct cmd cmd_plan;
+extern const struct cmd cmd_profile;
 extern const struct cmd cmd_ps;
 extern const struct cmd cmd_report;
 extern const struct cmd cmd_resume;

@@ -2,15 +2,17 @@
  * What a profile says about a target, and the narrower of two profiles' rules.
  *
  * One target is decided so: a deny rule that meets it denies; else the rule with the narrowest host
- * that covers it decides (of several with that host the least value, ports do not rank); else
- * network.access. A rule opens only addresses whose classes it lists. A question about many targets
- * (a wildcard, a CIDR, any port) has the least value of all of them.
+ * that covers it decides (of several with that host the least value of each member, ports do not
+ * rank); else network.access. A rule opens only addresses whose classes it lists. A question about
+ * many targets (a wildcard, a CIDR, any port) has the least value of all of them.
  *
  * The result of restricting has every deny rule of both, and for each pair of opening rules what
  * they have in common. For a target t let ra and rb be rules that decide in each profile: no pair
  * that covers t has a narrower host than ra with rb, and that pair's value is the smaller one, so
  * the result is never wider. network.access takes part as a rule for every public target; pairs
- * with it are left out where a rule of the other profile covers the whole host anyway.
+ * with it are left out where a rule of the other profile covers the whole host anyway, and so are
+ * pairs of which one rule decides nowhere, because a narrower one of its own profile covers all
+ * that the two have in common. Leaving these out only makes the result less narrow than need be.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,6 +20,8 @@
 
 #include "spec/profile.h"
 #include "spec/profile_internal.h"
+
+#define DOMINANCE_RULES_MAX 512
 
 #define CLASSES_ALL                                                                                \
 	(ADDRESS_CLASS_PRIVATE | ADDRESS_CLASS_LINK_LOCAL | ADDRESS_CLASS_LOOPBACK |               \
@@ -247,18 +251,49 @@ static int add_one_sided(struct arena *arena, const struct profile *a, const str
 	return r;
 }
 
+/* True where a narrower rule of its own profile decides everything that rule has in the pair. */
+static bool is_dominated(const struct profile *profile, const struct profile_rule *rule,
+			 const struct profile_rule *pair)
+{
+	unsigned narrow = target_specificity(&rule->target);
+
+	for (size_t i = 0; i < profile->rules_n; i++) {
+		const struct profile_rule *other = &profile->rules[i];
+
+		if (other->access != ACCESS_DENY && target_covers(&other->target, &pair->target) &&
+		    target_specificity(&other->target) > narrow &&
+		    (pair->address_classes & ~other->address_classes) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int add_pair(struct arena *arena, const struct profile *a, const struct profile *b,
+		    const size_t at[2], struct rule_list *list)
+{
+	const struct profile_rule *x = &a->rules[at[0]], *y = &b->rules[at[1]];
+	struct profile_rule both;
+
+	if (x->access == ACCESS_DENY || y->access == ACCESS_DENY || !combine(x, y, false, &both))
+		return 0;
+	/* Long lists do without: the cost is cubic and the result only narrower. */
+	if (a->rules_n + b->rules_n <= DOMINANCE_RULES_MAX &&
+	    (is_dominated(a, x, &both) || is_dominated(b, y, &both)))
+		return 0;
+	return list_add(arena, list, &both);
+}
+
 static int add_pairs(struct arena *arena, const struct profile *a, const struct profile *b,
 		     struct rule_list *list)
 {
-	struct profile_rule both;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < a->rules_n; i++)
-		for (size_t k = 0; r == 0 && k < b->rules_n; k++)
-			if (a->rules[i].access != ACCESS_DENY &&
-			    b->rules[k].access != ACCESS_DENY &&
-			    combine(&a->rules[i], &b->rules[k], false, &both))
-				r = list_add(arena, list, &both);
+		for (size_t k = 0; r == 0 && k < b->rules_n; k++) {
+			const size_t at[2] = {i, k};
+
+			r = add_pair(arena, a, b, at, list);
+		}
 	return r;
 }
 

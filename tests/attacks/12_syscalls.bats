@@ -1,0 +1,72 @@
+# Attack 12: every rule of the filter, with rubbish in the high words, on every machine of this kernel.
+# x32 and aarch64 are asked by the interpreter in tests/unit/test_seccomp_floor.c.
+load ../bats/helpers
+load attacks
+
+setup() {
+	require_root
+	helpers_setup
+	attack_setup
+	all_capabilities
+	use_profile
+}
+
+# What a rule answers: EPERM but for the few that programs must be able to fall back from.
+refusal() {
+	case $1 in
+	clone3 | openat2 | socketcall | ipc | unknown) echo ENOSYS ;;
+	socket.*) echo EAFNOSUPPORT ;;
+	*) echo EPERM ;;
+	esac
+}
+
+@test 'attack 12: each rule refuses, and without the profile the kernel answers otherwise' {
+	local name machine result bad='' rules=0
+
+	run_with_and_without 'attack matrix'
+	while read -r name machine result; do
+		rules=$((rules + 1))
+		[ "$result" = "$(refusal "$name")" ] || bad+="with: $name $machine $result"$'\n'
+	done <<<"$with"
+	while read -r name machine result; do
+		[ "$name" = unknown ] && continue
+		[ "$result" != "$(refusal "$name")" ] || bad+="without: $name $machine $result"$'\n'
+	done <<<"$without"
+	[ "$rules" -ge 100 ]
+	assert_same 'wrong answers' '' "$bad"
+}
+
+@test 'attack 12: threads start all the same' {
+	run_with_and_without 'attack threads'
+	assert_same 'control' ok "$without"
+	assert_same 'under the profile' ok "$with"
+}
+
+@test 'attack 12: the bundle filter and the floor are both there' {
+	edit_config '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW",
+		syscalls: [{names: ["sethostname"], action: "SCMP_ACT_ERRNO", errnoRet: 44}]}'
+	run_with_and_without 'grep Seccomp_filters /proc/self/status | tr -dc 0-9; echo;
+		hostname x 2>/dev/null || echo refused'
+	assert_same 'control' $'1\nrefused' "$without"
+	assert_same 'under the profile' $'2\nrefused' "$with"
+}
+
+@test 'attack 12: a bundle that filters seccomp itself does not lose the floor' {
+	edit_config '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW",
+		syscalls: [{names: ["seccomp", "prctl"], action: "SCMP_ACT_ERRNO"}]}'
+	run_script 'grep Seccomp_filters /proc/self/status | tr -dc 0-9'
+	assert_status 0
+	assert_output 2
+}
+
+@test 'attack 12: a further process is filtered as well' {
+	start_sleeper
+	run_sbx exec "$ID" sh -c 'attack matrix | grep -E "^(ptrace|mount|clone3) "'
+	assert_status 0
+	assert_output 'ptrace native EPERM
+ptrace high EPERM
+mount native EPERM
+mount high EPERM
+clone3 native ENOSYS
+clone3 high ENOSYS'
+}

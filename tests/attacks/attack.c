@@ -1,0 +1,418 @@
+/*
+ * What the attack tests need beside a shell, in one static program: `attack VERB ARGS`.
+ *
+ *   matrix           every system call that a profile's filter refuses, on each machine of this
+ *                    kernel, one line each: NAME MACHINE RESULT
+ *   threads          starts a thread; "ok"
+ *   setid DIR        makes set-id files in DIR by every system call that can; NAME RESULT
+ *   handle PATH      opens the root folder of PATH's file system by a made-up handle; lists it
+ *   connect IP PORT  a TCP connection; RESULT
+ *   open PATH FLAGS  FLAGS of r, w, c (create), t (truncate); RESULT
+ *   without WHAT CMD runs CMD under a filter that hides landlock, seccomp or mountapi (ENOSYS)
+ *
+ * RESULT is "ok" or the errno's name. Exit status 0 where the verb ran at all.
+ */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define HIGH	 (UINT64_C(0xabcdef01) << 32)
+
+static const char *result(long r)
+{
+	static char text[32];
+
+	if (r >= 0)
+		return "ok";
+	snprintf(text, sizeof(text), "%s",
+		 strerrorname_np((int)-r) ? strerrorname_np((int)-r) : "?");
+	return text;
+}
+
+static long call_native(long nr, const uint64_t a[6])
+{
+	long r = syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+
+	return r < 0 ? -errno : r;
+}
+
+#ifdef __x86_64__
+/* The old gate enters the kernel as an i386 program would, from 64-bit code as well. */
+static long call_i386(long nr, const uint64_t a[6])
+{
+	long r;
+
+	__asm__ volatile("pushq %%rbp\n\t"
+			 "movq %[sixth], %%rbp\n\t"
+			 "int $0x80\n\t"
+			 "popq %%rbp"
+			 : "=a"(r)
+			 : "a"(nr), "b"(a[0]), "c"(a[1]), "d"(a[2]), "S"(a[3]),
+			   "D"(a[4]), [sixth] "r"(a[5])
+			 : "memory", "r8", "r9", "r10", "r11");
+	return (int32_t)r;
+}
+
+/* A kernel without the gate kills whoever tries it. */
+static bool has_i386(void)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		call_i386(20, (uint64_t[6]){0}); /* getpid */
+		_exit(0);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+#endif
+
+/* Arguments by which an unfiltered kernel refuses as well, but with another errno. */
+struct call {
+	const char *name;
+	int native, i386; /* -1: not there */
+	uint64_t args[6];
+};
+
+#define NOFD  ((uint64_t)-1)
+#define NS(f) ((f) | CLONE_FS) /* with CLONE_FS a new mount or user namespace is EINVAL */
+
+#ifdef __x86_64__
+#define NR(name, i386)	__NR_##name, i386
+#define OLD(name, i386) __NR_##name, i386
+#else
+#define NR(name, i386)	__NR_##name, -1
+#define OLD(name, i386) -1, -1
+#endif
+
+static const struct call calls[] = {
+	{"ptrace", NR(ptrace, 26), {0xffff, 1}},
+	{"process_vm_readv", NR(process_vm_readv, 347), {1, 0, 0, 0, 0, 0xff}},
+	{"process_vm_writev", NR(process_vm_writev, 348), {1, 0, 0, 0, 0, 0xff}},
+	{"pidfd_getfd", 438, 438, {NOFD, 0, 0}},
+	{"add_key", NR(add_key, 286), {0, 0, 0, 0, 0}},
+	{"request_key", NR(request_key, 287), {0, 0, 0, 0}},
+	{"keyctl", NR(keyctl, 288), {0xffff}},
+	{"bpf", NR(bpf, 357), {0xffff, 0, 0}},
+	{"perf_event_open", NR(perf_event_open, 336), {0, 0, NOFD, NOFD, 0}},
+	{"userfaultfd", NR(userfaultfd, 374), {0xff}},
+	{"kexec_load", NR(kexec_load, 283), {0, 0xffff, 0, 0xffff}},
+	{"quotactl", NR(quotactl, 131), {0xffffffff, 0, 0, 0}},
+	{"quotactl_fd", 443, 443, {NOFD, 0xffff, 0, 0}},
+	{"io_uring_setup", 425, 425, {0, 0}},
+	{"io_uring_enter", 426, 426, {NOFD, 0, 0, 0}},
+	{"io_uring_register", 427, 427, {NOFD, 0, 0, 0}},
+	{"mount", NR(mount, 21), {0, 0, 0, 0, 0}},
+	{"umount2", NR(umount2, 52), {0, 0}},
+	{"pivot_root", NR(pivot_root, 217), {0, 0}},
+	{"open_tree", 428, 428, {NOFD, 0, 0}},
+	{"move_mount", 429, 429, {NOFD, 0, NOFD, 0, 0}},
+	{"fsopen", 430, 430, {0, 0}},
+	{"fsconfig", 431, 431, {NOFD, 0, 0, 0, 0}},
+	{"fsmount", 432, 432, {NOFD, 0, 0}},
+	{"fspick", 433, 433, {NOFD, 0, 0}},
+	{"mount_setattr", 442, 442, {NOFD, 0, 0, 0, 0}},
+	{"open_by_handle_at", NR(open_by_handle_at, 342), {NOFD, 0, 0}},
+	{"setns", NR(setns, 346), {NOFD, 0}},
+	{"unshare.user", NR(unshare, 310), {CLONE_NEWUSER | 1}},
+	{"unshare.net", NR(unshare, 310), {CLONE_NEWNET | 1}},
+	{"unshare.time", NR(unshare, 310), {0x80 | 1}},
+	{"clone.user", NR(clone, 120), {NS(CLONE_NEWUSER)}},
+	{"clone.mount", NR(clone, 120), {NS(CLONE_NEWNS)}},
+	{"clone.cgroup", NR(clone, 120), {CLONE_NEWCGROUP | CLONE_THREAD}},
+	{"clone3", 435, 435, {0, 1}},
+	{"openat2", 437, 437, {NOFD, 0, 0, 0}},
+	{"chmod", OLD(chmod, 15), {0, 04755}},
+	{"fchmod", NR(fchmod, 94), {NOFD, 02755}},
+	{"fchmodat", NR(fchmodat, 306), {NOFD, 0, 04755}},
+	{"open", OLD(open, 5), {0, O_CREAT | O_WRONLY, 04755}},
+	{"openat", NR(openat, 295), {NOFD, 0, O_CREAT | O_WRONLY, 02755}},
+	{"creat", OLD(creat, 8), {0, 04755}},
+	{"mkdir", OLD(mkdir, 39), {0, 02755}},
+	{"mkdirat", NR(mkdirat, 296), {NOFD, 0, 02755}},
+	{"mknod", OLD(mknod, 14), {0, S_IFREG | 04755, 0}},
+	{"mknodat", NR(mknodat, 297), {NOFD, 0, S_IFBLK | 0600, 0}},
+	{"ioctl.tiocsti", NR(ioctl, 54), {NOFD, 0x5412, 0}},
+	{"ioctl.tioclinux", NR(ioctl, 54), {NOFD, 0x541c, 0}},
+	{"sendto.fastopen", NR(sendto, 369), {NOFD, 0, 0, 0x20000000, 0, 0}},
+	{"sendmsg.fastopen", NR(sendmsg, 370), {NOFD, 0, 0x20000000}},
+	{"sendmmsg.fastopen", NR(sendmmsg, 345), {NOFD, 0, 0, 0x20000000}},
+	{"setsockopt.fastopen", NR(setsockopt, 366), {NOFD, 6, 30, 0, 0}},
+	{"socket.mptcp", NR(socket, 359), {AF_INET, SOCK_STREAM, 262}},
+	{"socket.raw", NR(socket, 359), {AF_INET, SOCK_RAW, 1}},
+	{"socket.packet", NR(socket, 359), {AF_PACKET, SOCK_DGRAM, 0}},
+	{"socket.audit", NR(socket, 359), {AF_NETLINK, SOCK_RAW, 9}},
+	{"socketcall", -1, 102, {0xff, 0}},
+	{"ipc", -1, 117, {0xff, 0}},
+};
+
+static void set_high(uint64_t out[6], const uint64_t in[6], uint64_t high)
+{
+	size_t i;
+
+	for (i = 0; i < 6; i++)
+		out[i] = in[i] | high;
+}
+
+/* High words only where the kernel itself drops them: descriptors, flags and modes are int, a null
+ * pointer with rubbish above is still no pointer. */
+static int verb_matrix(void)
+{
+	uint64_t args[6];
+	bool i386 = false;
+	size_t i;
+
+#ifdef __x86_64__
+	i386 = has_i386();
+#endif
+	for (i = 0; i < COUNT(calls); i++) {
+		if (calls[i].native >= 0) {
+			printf("%s native %s\n", calls[i].name,
+			       result(call_native(calls[i].native, calls[i].args)));
+			set_high(args, calls[i].args, HIGH);
+			printf("%s high %s\n", calls[i].name,
+			       result(call_native(calls[i].native, args)));
+		}
+#ifdef __x86_64__
+		if (i386 && calls[i].i386 >= 0)
+			printf("%s i386 %s\n", calls[i].name,
+			       result(call_i386(calls[i].i386, calls[i].args)));
+#else
+		(void)i386;
+#endif
+	}
+	printf("unknown native %s\n", result(call_native(900, (uint64_t[6]){0})));
+	return 0;
+}
+
+static void *thread_main(void *arg)
+{
+	return arg;
+}
+
+static int verb_threads(void)
+{
+	pthread_t thread;
+	int r = pthread_create(&thread, NULL, thread_main, NULL);
+
+	if (r == 0)
+		pthread_join(thread, NULL);
+	puts(result(-r));
+	return 0;
+}
+
+/* ---- set-id files ---- */
+
+static long outcome(long r)
+{
+	return r < 0 ? -errno : r;
+}
+
+static long setid_tmpfile(const char *dir, const char *name)
+{
+	char link[64];
+	int fd = open(dir, O_TMPFILE | O_RDWR, 04755);
+
+	if (fd < 0)
+		return -errno;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return outcome(linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW));
+}
+
+static int plain(const char *name)
+{
+	int fd = open(name, O_CREAT | O_RDWR, 0600);
+
+	if (fd < 0) {
+		perror(name);
+		exit(2);
+	}
+	return fd;
+}
+
+#define SETID(name, call) printf("%s %s\n", name, result(outcome(call)))
+
+static int verb_setid(int argc, char **argv)
+{
+	if (argc != 1 || chdir(argv[0]) < 0)
+		return 2;
+	umask(0);
+	close(plain("chmod"));
+	close(plain("fchmodat"));
+	close(plain("fchmodat2"));
+	close(plain("setgid"));
+#ifdef __NR_chmod
+	SETID("chmod", syscall(__NR_chmod, "chmod", 04755));
+	SETID("open", syscall(__NR_open, "open", O_CREAT | O_WRONLY, 04755));
+	SETID("creat", syscall(__NR_creat, "creat", 04755));
+	SETID("mknod", syscall(__NR_mknod, "mknod", S_IFREG | 04755, 0));
+#endif
+	SETID("fchmod", fchmod(plain("fchmod"), 04755));
+	SETID("fchmodat", syscall(__NR_fchmodat, AT_FDCWD, "fchmodat", 04755));
+	SETID("fchmodat2", syscall(452, AT_FDCWD, "fchmodat2", 04755, 0));
+	SETID("setgid", syscall(__NR_fchmodat, AT_FDCWD, "setgid", 02755));
+	SETID("high", syscall(__NR_fchmodat, AT_FDCWD, "setgid", 02755 | HIGH));
+	SETID("openat", syscall(__NR_openat, AT_FDCWD, "openat", O_CREAT | O_WRONLY, 04755));
+	SETID("mknodat", syscall(__NR_mknodat, AT_FDCWD, "mknodat", S_IFREG | 04755, 0));
+	{
+		uint64_t how[3] = {O_CREAT | O_WRONLY, 04755, 0};
+
+		SETID("openat2", syscall(437, AT_FDCWD, "openat2", how, sizeof(how)));
+	}
+	printf("tmpfile %s\n", result(setid_tmpfile(".", "tmpfile")));
+	return 0;
+}
+
+/* ---- files by handle ---- */
+
+/* The root folder of most file systems has a small fixed inode; its handle needs no look-up. */
+static int verb_handle(int argc, char **argv)
+{
+	static const struct {
+		int type, words;
+		uint32_t word[3];
+	} roots[] = {{1, 2, {2, 0}}, {1, 2, {128, 0}}, {1, 2, {1, 0}}};
+	struct {
+		struct file_handle head;
+		uint32_t words[8];
+	} handle;
+	long r = -EINVAL;
+	int dir;
+	size_t i;
+
+	if (argc != 1)
+		return 2;
+	dir = open(argv[0], O_RDONLY | O_DIRECTORY);
+	for (i = 0; i < COUNT(roots); i++) {
+		handle.head.handle_type = roots[i].type;
+		handle.head.handle_bytes = (unsigned)roots[i].words * 4;
+		memcpy(handle.head.f_handle, roots[i].word, sizeof(roots[i].word));
+		r = outcome(open_by_handle_at(dir, &handle.head, O_RDONLY | O_DIRECTORY));
+		if (r >= 0)
+			break;
+	}
+	puts(result(r));
+	if (r >= 0) {
+		DIR *list = fdopendir((int)r);
+		struct dirent *entry;
+
+		while (list && (entry = readdir(list)))
+			puts(entry->d_name);
+	}
+	return 0;
+}
+
+static int verb_connect(int argc, char **argv)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (argc != 2 || inet_pton(AF_INET, argv[0], &to.sin_addr) != 1)
+		return 2;
+	to.sin_port = htons((uint16_t)atoi(argv[1]));
+	puts(result(outcome(fd < 0 ? fd : connect(fd, (struct sockaddr *)&to, sizeof(to)))));
+	return 0;
+}
+
+static int verb_open(int argc, char **argv)
+{
+	int flags = O_NONBLOCK;
+
+	if (argc != 2)
+		return 2;
+	flags |= strchr(argv[1], 'w') ? (strchr(argv[1], 'r') ? O_RDWR : O_WRONLY) : O_RDONLY;
+	flags |= strchr(argv[1], 'c') ? O_CREAT : 0;
+	flags |= strchr(argv[1], 't') ? O_TRUNC : 0;
+	puts(result(outcome(open(argv[0], flags, 0600))));
+	return 0;
+}
+
+/* ---- a kernel that lacks something ---- */
+
+#define DENY(nr)                                                                                   \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),                                             \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)
+#define START BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
+#define END   BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static struct sock_filter no_landlock[] = {START, DENY(444), DENY(445), DENY(446), END};
+static struct sock_filter no_mount_api[] = {START,     DENY(428), DENY(429), DENY(430), DENY(431),
+					    DENY(432), DENY(433), DENY(442), END};
+static struct sock_filter no_seccomp[] = {
+	START,
+	DENY(__NR_seccomp),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_prctl, 0, 3),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+	DENY(PR_SET_SECCOMP),
+	END};
+
+static int verb_without(int argc, char **argv)
+{
+	const struct {
+		const char *name;
+		struct sock_fprog prog;
+	} lacks[] = {
+		{"landlock", {COUNT(no_landlock), no_landlock}},
+		{"mountapi", {COUNT(no_mount_api), no_mount_api}},
+		{"seccomp", {COUNT(no_seccomp), no_seccomp}},
+	};
+	size_t i;
+
+	if (argc < 2)
+		return 2;
+	for (i = 0; i < COUNT(lacks); i++) {
+		if (strcmp(lacks[i].name, argv[0]) != 0)
+			continue;
+		/* Without no_new_privs, which the program under test may not have either. */
+		if (syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &lacks[i].prog) < 0) {
+			perror("seccomp");
+			return 2;
+		}
+		execvp(argv[1], argv + 1);
+		perror(argv[1]);
+	}
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	const char *verb = argc > 1 ? argv[1] : "";
+
+	if (strcmp(verb, "matrix") == 0)
+		return verb_matrix();
+	if (strcmp(verb, "threads") == 0)
+		return verb_threads();
+	if (strcmp(verb, "setid") == 0)
+		return verb_setid(argc - 2, argv + 2);
+	if (strcmp(verb, "handle") == 0)
+		return verb_handle(argc - 2, argv + 2);
+	if (strcmp(verb, "connect") == 0)
+		return verb_connect(argc - 2, argv + 2);
+	if (strcmp(verb, "open") == 0)
+		return verb_open(argc - 2, argv + 2);
+	if (strcmp(verb, "without") == 0)
+		return verb_without(argc - 2, argv + 2);
+	fputs("attack: wrong use, see attack.c\n", stderr);
+	return 2;
+}

@@ -209,7 +209,6 @@ static int store_child(void *data, const struct run *run, struct sbx_error *err)
 		return sbx_fail(err, SBX_E_SYSTEM, -rc, "read the container's process");
 	c->state.pid = run->pid;
 	c->state.cgroup = c->cgroup;
-	c->state.started = run->start_fd < 0;
 	return state_save(c->dir_fd, &c->state, err);
 }
 
@@ -386,11 +385,9 @@ int container_open(struct container *c, const struct global_options *global, con
 int container_load_spec(struct container *c, struct sbx_error *err)
 {
 	cleanup_buf struct buf text = BUF_INIT;
-	int rc = fd_read_file_at(c->dir_fd, "config.json", CONFIG_BYTES_MAX, &text);
+	int rc = store_read_file(c->dir_fd, "config.json", CONFIG_BYTES_MAX, &text, err);
 
-	if (rc < 0)
-		return sbx_fail(err, SBX_E_INVALID_STATE_FILE, -rc, "read the stored config.json");
-	return oci_parse(&c->arena, text.data, text.len, &c->spec, err);
+	return rc < 0 ? rc : oci_parse(&c->arena, text.data, text.len, &c->spec, err);
 }
 
 int container_load_policy(struct container *c, struct sbx_error *err)
@@ -398,17 +395,36 @@ int container_load_policy(struct container *c, struct sbx_error *err)
 	cleanup_buf struct buf text = BUF_INIT;
 	struct profile *profile = NULL;
 	struct strings sources = {0};
-	int rc = fd_read_file_at(c->dir_fd, "profile", PROFILE_BYTES_MAX, &text);
+	int rc = store_read_file(c->dir_fd, "profile", PROFILE_BYTES_MAX, &text, err);
 
 	/* A confined container without its profile must not run anything. */
 	if (rc < 0 && (rc != -ENOENT || c->state.confined))
-		return sbx_fail(err, SBX_E_INVALID_STATE_FILE, -rc, "read the stored profile");
+		return rc;
 	if (rc == 0)
 		rc = profile_parse(&c->arena, text.data, text.len, PROFILE_ROLE_PROFILE, NULL,
 				   &profile, err);
 	else
 		rc = 0;
 	return rc < 0 ? rc : policy_build(&c->arena, c->spec, profile, &sources, &c->policy, err);
+}
+
+int container_end_creator(const struct global_options *global, const char *id)
+{
+	cleanup_fd int pidfd = -EBADF;
+	struct container c;
+	int rc;
+
+	container_init(&c);
+	rc = container_open(&c, global, id, STORE_LOCK_NONE, NULL);
+	if (rc == 0 && state_status(c.dir_fd, &c.state) == STATUS_CREATING) {
+		pidfd = proc_open_pidfd(c.state.creator_pid, c.state.creator_start_ticks);
+		if (pidfd >= 0)
+			rc = proc_send_signal(pidfd, c.state.creator_pid, SIGKILL);
+		if (pidfd >= 0 && rc == 0)
+			rc = proc_wait_gone(pidfd);
+	}
+	container_release(&c);
+	return rc;
 }
 
 static void kill_first_process(const struct container_state *state)

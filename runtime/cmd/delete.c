@@ -26,8 +26,11 @@ static int check_status(const struct container *c, struct sbx_error *err)
 static int delete_container(const struct invocation *in, struct container *c, bool force,
 			    struct sbx_error *err)
 {
-	int rc = container_open(c, in->global, in->argv[0], STORE_LOCK_EXCLUSIVE, err);
+	int rc;
 
+	if (force)
+		container_end_creator(in->global, in->argv[0]);
+	rc = container_open(c, in->global, in->argv[0], STORE_LOCK_EXCLUSIVE, err);
 	if (rc < 0 && force && err->code == SBX_E_CONTAINER_UNKNOWN)
 		return 0;
 	/* A runtime killed before the first state was written leaves an empty directory. */

@@ -44,9 +44,9 @@ static int report_container(const struct invocation *in, struct container *c, st
 
 	if (rc < 0)
 		return rc;
-	rc = fd_read_file_at(c->dir_fd, "report", REPORT_BYTES_MAX, &stored);
-	if (rc < 0 && rc != -ENOENT)
-		return sbx_fail(err, SBX_E_INVALID_STATE_FILE, -rc, "read the stored report");
+	rc = store_read_file(c->dir_fd, "report", REPORT_BYTES_MAX, &stored, err);
+	if (rc < 0 && (rc != -ENOENT || c->state.confined))
+		return rc;
 	json_writer_init(&w, out, 2);
 	if (rc == -ENOENT) {
 		report_finish(&c->report, true);

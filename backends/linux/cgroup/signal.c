@@ -286,8 +286,15 @@ static int kill_by_rounds(const struct cgroup *cg)
 {
 	const struct cgroup_hierarchy *h;
 	int64_t deadline = now_ms() + KILL_WAIT_MS;
-	bool frozen = freeze_tree(cg, &h) == 0;
-	int r = signal_each(cg, SIGKILL);
+	cleanup_free pid_t *pids = NULL;
+	bool frozen;
+	int r = cgroup_list_pids(cg, &pids);
+
+	/* Nobody is there who could fork: the usual case after the end of a pid namespace. */
+	if (r == 0)
+		return 0;
+	frozen = freeze_tree(cg, &h) == 0;
+	r = signal_each(cg, SIGKILL);
 
 	thaw_tree(cg, &h);
 	while (!frozen && r > 0 && now_ms() < deadline) {

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <sodium.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "runtime/base/cleanup.h"
@@ -55,6 +56,19 @@ int base64url_encode(const void *data, size_t len, struct buf *out)
 	return buf_failed(out) ? -ENOMEM : 0;
 }
 
+static bool is_alphabet(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		char c = text[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
+		    c != '-' && c != '_')
+			return false;
+	}
+	return true;
+}
+
+/* The alphabet is checked here: libsodium 1.0.18 takes some bytes above 0x7f for digits. */
 int base64url_decode(const char *text, size_t len, size_t max_bytes, struct buf *out)
 {
 	cleanup_free unsigned char *data = NULL;
@@ -63,6 +77,8 @@ int base64url_decode(const char *text, size_t len, size_t max_bytes, struct buf 
 
 	if (len / 4 > max_bytes / 3 + 1)
 		return -EFBIG;
+	if (!is_alphabet(text, len))
+		return -EINVAL;
 	data = malloc(len / 4 * 3 + 3);
 	if (!data)
 		return -ENOMEM;

@@ -12,25 +12,17 @@
 #include "spec/policy.h"
 
 /*
- * Variables that make the dynamic loader, a shell or an interpreter load or run something when it
- * starts, before the program that was asked for: ld.so(8) (with the list that it drops itself for
- * set-user-ID programs), bash(1), sh(1p), zsh(1), python(1), perlrun(1), ruby(1), node(1), and the
- * Java launcher. An entry that ends in "*" is a prefix. Search paths of packages (PYTHONPATH and
- * the like) stay: images need them, and what they name is read under the profile.
+ * Variables that make the dynamic loader, the C library, a shell or an interpreter load or run
+ * something when it starts, before the program that was asked for: ld.so(8), iconv(3), bash(1),
+ * sh(1p), zsh(1), python(1), perlrun(1), ruby(1), node(1), the Java launcher, lua(1). An entry that
+ * ends in "*" is a prefix. Search paths of packages (PYTHONPATH and the like) stay: images need
+ * them, and what they name is read under the profile.
  */
 static const char *const dropped_names[] = {
 	"LD_*",
 	"GCONV_PATH",
 	"GETCONF_DIR",
 	"GLIBC_TUNABLES",
-	"HOSTALIASES",
-	"LOCALDOMAIN",
-	"LOCPATH",
-	"MALLOC_*",
-	"NIS_PATH",
-	"NLSPATH",
-	"RESOLV_HOST_CONF",
-	"RES_OPTIONS",
 	"BASH_ENV",
 	"BASH_FUNC_*",
 	"BASHOPTS",

@@ -188,10 +188,10 @@ static int run_action(const struct action *action, char **argv, int argc, struct
 	cleanup_buf struct buf out = BUF_INIT;
 	int rc, printed;
 
+	arena_init(&arena, ARENA_BYTES);
 	if (argc < action->min || argc > action->max)
 		return sbx_fail(err, SBX_E_USAGE, 0, "profile %s takes %s", action->name,
 				action->operands);
-	arena_init(&arena, ARENA_BYTES);
 	rc = action->run(&arena, argv, argc, &out, err);
 	if (rc < 0)
 		return rc;

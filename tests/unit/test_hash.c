@@ -51,9 +51,10 @@ static void test_base64url(void **state)
 
 static void test_base64url_is_strict(void **state)
 {
-	static const char *const rows[] = {"Z",	     "Zg==",  "Zg=",	  "Zh",	 "Zm9",
-					   "Zm9vYh", "+//+",  "Zg\n",	  " Zg", "Z g",
-					   "Zm9v=",  "Zm9v.", "Z\xc3\xa9"};
+	static const char *const rows[] = {
+		"Z",	  "Zg==",  "Zg=",	"Zh",	     "Zm9",
+		"Zm9vYh", "+//+",  "Zg\n",	" Zg",	     "Z g",
+		"Zm9v=",  "Zm9v.", "Z\xc3\xa9", "Zm8vY\xff", "\x80\x80\x80\x80"};
 	cleanup_buf struct buf out = BUF_INIT;
 
 	(void)state;

@@ -41,12 +41,12 @@ struct plan_mount {
 	unsigned long propagation;			   /* MS_SHARED|MS_REC..., 0: none asked */
 	const char *data; /* comma separated options for the file system */
 	bool copy_up, idmap, idmap_recursive, copy_symlink, source_nofollow, destination_nofollow;
-	bool remount;	       /* change the flags of what is mounted there */
-	bool inherit_mode;     /* tmpfs without mode=: the mode of the directory it covers */
-	bool read_only_late;   /* is filled first, made read-only before the payload runs */
-	bool source_by_parent; /* the runtime opens the source: the child could not reach it */
-	const char
-		*fallback; /* host path to bind where the kernel refuses the file system (EPERM) */
+	bool remount;		   /* change the flags of what is mounted there */
+	bool inherit_mode;	   /* tmpfs without mode=: the mode of the directory it covers */
+	bool read_only_late;	   /* is filled first, made read-only before the payload runs */
+	bool source_by_parent;	   /* the runtime opens the source: the child could not reach it */
+	const char *source_inside; /* a bind source below the root: its path there */
+	const char *fallback;	   /* host path to bind where the kernel refuses a new one */
 	const struct oci_id_maps *uid_maps, *gid_maps;
 	const char *label; /* context= for this file system, NULL */
 };

@@ -347,7 +347,8 @@ static const struct stage_row create_rows[] = {
 	{"make cgroup", STAGE_PREPARE, SIDE_RUNTIME, .rooms = {&room_cgroup}},
 	/* The table continues in two processes from here. */
 	{"spawn", STAGE_SPAWN, SIDE_RUNTIME, .action = spawn_first},
-	{"id maps", STAGE_ID_MAPS, SIDE_RUNTIME, .rooms = {&room_userns}},
+	{"id maps", STAGE_ID_MAPS, SIDE_RUNTIME,
+	 .rooms = {&room_userns, &room_rootfs, &room_mounts}}, /* these let go of what they handed over */
 	/* Limits stand before the child does anything; the cgroup namespace is made inside the group. */
 	{"cgroup", STAGE_CGROUP, SIDE_RUNTIME, .rooms = {&room_cgroup, &room_oom},
 	 .tells = MSG_PROCEED},

@@ -12,6 +12,7 @@
 #include "backends/linux/mount_make.h"
 #include "backends/linux/mount_target.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/path.h"
 
 /* ---- new file systems ---- */
 
@@ -146,12 +147,24 @@ int mount_set_bind_attributes(const struct plan_mount *m, int fd, struct sbx_err
 	return 0;
 }
 
-int mount_make_bind(const struct plan_mount *m, int prepared_fd, struct sbx_error *err)
+/* A source below the root, resolved as a destination is. */
+static int clone_inside(int root_fd, const struct plan_mount *m)
+{
+	const char *path = *m->source_inside ? m->source_inside : "/";
+	cleanup_fd int fd = m->source_nofollow ? path_open_in_root_nofollow(root_fd, path, O_PATH)
+					       : path_open_in_root(root_fd, path, O_PATH, 0);
+
+	return fd < 0 ? fd : mount_tree_clone_fd(fd, m->recursive);
+}
+
+int mount_make_bind(int root_fd, const struct plan_mount *m, int prepared_fd, struct sbx_error *err)
 {
 	cleanup_fd int fd = prepared_fd;
 	int r;
 
-	if (fd < 0)
+	if (fd < 0 && m->source_inside)
+		fd = clone_inside(root_fd, m);
+	else if (fd < 0)
 		fd = mount_tree_clone(AT_FDCWD, m->source, mount_clone_flags(m));
 	if (fd < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -fd, "open source \"%s\"", m->source);

@@ -112,6 +112,11 @@ static int plan_filesystem(struct plan *plan, struct plan_mount *m, struct sbx_e
 	return 0;
 }
 
+static bool is_whole_host(const struct plan *plan)
+{
+	return strcmp(plan->options.rootfs, "/") == 0;
+}
+
 static int plan_bind(struct plan *plan, struct plan_mount *m, const char *pointer,
 		     struct sbx_error *err)
 {
@@ -139,8 +144,10 @@ static int plan_bind(struct plan *plan, struct plan_mount *m, const char *pointe
 					   "mappings, its own or the container's",
 					   m->destination);
 		m->source_by_parent = true;
-	} else if ((ns->new_flags & CLONE_NEWUSER) && plan->host->privileged) {
-		m->source_by_parent = !path_is_below(m->source, plan->options.rootfs);
+	} else if (!is_whole_host(plan) && path_is_below(m->source, plan->options.rootfs)) {
+		m->source_inside = m->source + strlen(plan->options.rootfs);
+	} else {
+		m->source_by_parent = (ns->new_flags & CLONE_NEWUSER) && plan->host->privileged;
 	}
 	return 0;
 }
@@ -346,7 +353,7 @@ static int apply_bind(struct run *run, size_t i, struct sbx_error *err)
 		if (r != 0)
 			return r < 0 ? r : 0;
 	}
-	fd = mount_make_bind(m, take_fd(&run->mount_fds[i]), err);
+	fd = mount_make_bind(run->rootfs_fd, m, take_fd(&run->mount_fds[i]), err);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
@@ -426,6 +433,10 @@ static int mounts_apply(struct run *run, enum stage stage, struct sbx_error *err
 {
 	if (run->plan->mounts.n == 0)
 		return 0;
+	if (stage == STAGE_ID_MAPS) {
+		mounts_undo(run); /* the child has its own copies of the sources */
+		return 0;
+	}
 	if (!run->mount_fds)
 		return sbx_fail(err, SBX_E_INTERNAL, 0, "mounts were not prepared");
 	if (stage == STAGE_MOUNTS)

@@ -213,17 +213,35 @@ static int open_root_again(const struct run *run, struct sbx_error *err)
 	return take_fd(&fd);
 }
 
+/*
+ * Where the root is attached: on itself. Where a folder on the way is closed to the root user of a
+ * new user namespace, on "/", for want of a reachable place: a hook of that user could not reach
+ * the bundle's path either; the root is then the clone that the runtime prepared.
+ */
+static int open_place(const struct run *run, int *prepared, struct sbx_error *err)
+{
+	int place = open_root_again(run, err);
+
+	if (place != -EACCES || !prepared) {
+		if (prepared)
+			cleanup_close_fd(prepared);
+		return place;
+	}
+	place = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return place < 0 ? sbx_fail(err, SBX_E_SYSTEM, errno, "open \"/\"") : place;
+}
+
 static int make_root_mount(struct run *run, struct sbx_error *err)
 {
-	cleanup_fd int directory = open_root_again(run, err), root = -EBADF;
-	int r;
+	int *prepared = *room_slot(run, &room_rootfs), r;
+	cleanup_fd int place = open_place(run, prepared, err), root = -EBADF;
 
-	if (directory < 0)
-		return directory;
-	r = set_initial_propagation(run, directory, err);
+	if (place < 0)
+		return place;
+	r = set_initial_propagation(run, place, err);
 	if (r < 0)
 		return r;
-	root = mount_tree_clone_fd(directory, true);
+	root = prepared && *prepared >= 0 ? take_fd(prepared) : mount_tree_clone_fd(place, true);
 	if (root < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -root, "clone root \"%s\"",
 				run->plan->options.rootfs);
@@ -232,13 +250,47 @@ static int make_root_mount(struct run *run, struct sbx_error *err)
 		if (r < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -r, "make the root mount private");
 	}
-	r = mount_tree_attach(root, directory);
+	r = mount_tree_attach(root, place);
 	if (r < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -r, "attach root \"%s\"",
 				run->plan->options.rootfs);
 	close(run->rootfs_fd);
 	run->rootfs_fd = take_fd(&root);
 	return 0;
+}
+
+/* In the runtime: a clone for a child in a new user namespace that cannot reach the root's path. */
+static int rootfs_prepare(struct run *run, struct sbx_error *err)
+{
+	const struct plan *plan = run->plan;
+	bool slave = plan->mounts.rootfs_propagation & (MS_SLAVE | MS_SHARED);
+	cleanup_fd int fd = -EBADF;
+	int *slot, r;
+
+	if (run->is_exec || !plan->mounts.new_root || !plan->host->privileged ||
+	    !(plan->namespaces.new_flags & CLONE_NEWUSER))
+		return 0;
+	slot = arena_alloc(plan->arena, sizeof(*slot));
+	if (!slot)
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "prepare the root");
+	fd = mount_tree_clone_fd(run->rootfs_fd, true);
+	if (fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -fd, "clone root \"%s\"", plan->options.rootfs);
+	/* a peer of the host's mounts must not get into a less privileged namespace */
+	r = mount_tree_set_propagation(fd, (slave ? MS_SLAVE : MS_PRIVATE) | MS_REC);
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "set the propagation of the root");
+	*slot = take_fd(&fd);
+	*room_slot(run, &room_rootfs) = slot;
+	return 0;
+}
+
+static void rootfs_undo(struct run *run)
+{
+	int *prepared = *room_slot(run, &room_rootfs);
+
+	if (prepared)
+		cleanup_close_fd(prepared);
 }
 
 /* ---- the change of root ---- */
@@ -388,6 +440,8 @@ static int rootfs_apply(struct run *run, enum stage stage, struct sbx_error *err
 		return adopt_joined_root(run, err);
 	if (stage == STAGE_PIVOT)
 		return change_root(run, err);
+	if (stage == STAGE_ID_MAPS)
+		rootfs_undo(run); /* the child has its own copy */
 	return 0;
 }
 
@@ -413,6 +467,8 @@ static void rootfs_dump(const struct plan *plan, struct json_writer *w)
 const struct room room_rootfs = {
 	.name = "rootfs",
 	.plan = rootfs_plan,
+	.prepare = rootfs_prepare,
 	.apply = rootfs_apply,
+	.undo = rootfs_undo,
 	.dump = rootfs_dump,
 };

@@ -72,7 +72,9 @@ static int plan_device(const struct oci_device *device, size_t i, struct plan_de
 				   type);
 	if (!device->path || device->path[0] != '/' ||
 	    path_normalize(device->path, path, sizeof(path)) < 0 || strcmp(path, "/") == 0)
-		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer, "malformed device path");
+		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer,
+				   "device path \"%s\" is malformed",
+				   device->path ? device->path : "");
 	if (kind != 'p' && (device->major < 0 || device->major > 0xfff || device->minor < 0 ||
 			    device->minor > 0xfffff))
 		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer,

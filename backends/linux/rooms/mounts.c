@@ -161,7 +161,8 @@ static int plan_mount(struct plan *plan, size_t i, struct plan_mount *m, struct 
 	snprintf(pointer, sizeof(pointer), "/mounts/%zu", i);
 	if (!mount->destination ||
 	    path_normalize(mount->destination, destination, sizeof(destination)) < 0)
-		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer, "destination is malformed");
+		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer,
+				   "mount %zu: destination is missing or too long", i);
 	*m = (struct plan_mount){
 		.destination = arena_strdup(plan->arena, destination),
 		.type = mount->type ? mount->type : "bind",

@@ -62,7 +62,7 @@ static int plan_propagation(struct plan_mounts *mounts, const char *word, struct
 		}
 	}
 	return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/linux/rootfsPropagation",
-			   "unknown propagation \"%s\"", word);
+			   "unknown rootfsPropagation \"%s\"", word);
 }
 
 static int rootfs_plan(struct plan *plan, struct report *report, struct sbx_error *err)

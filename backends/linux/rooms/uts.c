@@ -18,10 +18,10 @@ static int check_name(const struct plan *plan, const char *name, const char *poi
 		return 0;
 	if (!(plan->namespaces.new_flags & CLONE_NEWUTS) && !plan->namespaces.path[NS_UTS])
 		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer,
-				   "needs a UTS namespace of the container");
+				   "%s needs a UTS namespace of the container", pointer + 1);
 	if (strlen(name) > UTS_NAME_MAX)
-		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer, "is longer than %d bytes",
-				   UTS_NAME_MAX);
+		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer, "%s is longer than %d bytes",
+				   pointer + 1, UTS_NAME_MAX);
 	return 0;
 }
 

@@ -401,7 +401,8 @@ int container_load_policy(struct container *c, struct sbx_error *err)
 	if (rc < 0 && (rc != -ENOENT || c->state.confined))
 		return rc;
 	if (rc == 0)
-		rc = profile_parse(&c->arena, text.data, text.len, PROFILE_ROLE_PROFILE, NULL,
+		/* The profile of a pod's sandbox container has no workspace: as a ceiling. */
+		rc = profile_parse(&c->arena, text.data, text.len, PROFILE_ROLE_CEILING, NULL,
 				   &profile, err);
 	else
 		rc = 0;

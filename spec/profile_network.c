@@ -297,7 +297,8 @@ static int add_pairs(struct arena *arena, const struct profile *a, const struct 
 	return r;
 }
 
-/* One rule per target: of several the narrower in every member, a deny rule wins. */
+/* One rule per target: of several the narrower in every member, a deny rule wins. Each lists the
+ * classes that its target needs, so what they share does too. */
 static void merge_equal(struct rule_list *list)
 {
 	size_t kept = 0;
@@ -318,8 +319,6 @@ static void merge_equal(struct rule_list *list)
 			continue;
 		}
 		combine(last, &list->v[i], false, &both);
-		if (target_address_classes_common(&both.target) & ~both.address_classes)
-			both = deny_rule(&both.target);
 		*last = both;
 	}
 	list->n = kept;

@@ -691,6 +691,20 @@ static void test_network_rules(void **state)
 		{NET("'rules':[{'target':'tcp:a:80','access':'allow','tls':'http'}]"),
 		 NET("'rules':[{'target':'tcp:a:80','access':'allow','tls':'require'}]"),
 		 "tcp:a:80", ACCESS_DENY},
+		/* left out, tls is "require" on 443 and anything elsewhere */
+		{NET("'rules':[{'target':'tcp:a:443','access':'allow'}]"),
+		 NET("'rules':[{'target':'tcp:a:443','access':'allow','tls':'http'}]"), "tcp:a:443",
+		 ACCESS_DENY},
+		{NET("'rules':[{'target':'tcp:a:8080','access':'allow'}]"),
+		 NET("'rules':[{'target':'tcp:a:8080','access':'allow','tls':'http'}]"),
+		 "tcp:a:8080", ACCESS_ALLOW},
+		/* a narrower rule decides only where it opens the class */
+		{NET("'rules':[{'target':'tcp:0.0.0.0/0:80','access':'gated','addressClasses':["
+		     "'link-local','metadata']},{'target':'tcp:169.254.0.0/16:80','access':'allow',"
+		     "'addressClasses':['link-local']}]"),
+		 NET("'rules':[{'target':'tcp:169.254.169.254:80','access':'allow',"
+		     "'addressClasses':['link-local','metadata']}]"),
+		 "tcp:169.254.169.254:80", ACCESS_GATED},
 		/* another route */
 		{NET("'route':'corp','rules':[{'target':'tcp:a:1','access':'allow'}]"),
 		 NET("'rules':[{'target':'tcp:a:1','access':'allow'}]"), "tcp:a:1", ACCESS_DENY},

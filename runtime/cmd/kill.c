@@ -61,7 +61,7 @@ static int run_kill(const struct invocation *in, struct sbx_error *err)
 	if (sig < 0)
 		return sbx_fail(err, SBX_E_USAGE, 0, "unknown signal \"%s\"", name);
 	container_init(&c);
-	rc = container_open(&c, in->global, in->argv[0], STORE_LOCK_SHARED, err);
+	rc = container_open(&c, in->global, in->argv[0], STORE_LOCK_NONE, err);
 	if (rc == 0)
 		rc = signal_container(&c, sig, invocation_flag(in, "all"), err);
 	container_release(&c);

@@ -84,7 +84,7 @@ static int run_ps(const struct invocation *in, struct sbx_error *err)
 	if (format && strcmp(format, "json") != 0 && strcmp(format, "table") != 0)
 		return sbx_fail(err, SBX_E_USAGE, 0, "unknown format \"%s\"", format);
 	container_init(&c);
-	rc = container_open(&c, in->global, in->argv[0], STORE_LOCK_SHARED, err);
+	rc = container_open(&c, in->global, in->argv[0], STORE_LOCK_NONE, err);
 	if (rc == 0)
 		rc = list_processes(&c, format && strcmp(format, "json") == 0, err);
 	container_release(&c);

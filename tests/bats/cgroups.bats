@@ -39,9 +39,15 @@ value() {
 	fi
 }
 
-# The container's group in every hierarchy of the machine, as `/proc/PID/cgroup` says it.
+# The container's group in every mounted hierarchy, as `/proc/PID/cgroup` says it.
 groups_of() {
-	cut -d: -f3 "/proc/$1/cgroup" | sort -u
+	local id controllers path mounted
+
+	mounted=" $(cgroup_hierarchies | cut -d' ' -f1 | tr '\n' ' ')"
+	while IFS=: read -r id controllers path; do
+		controllers=${controllers#name=}
+		[[ $mounted != *" ${controllers:-unified} "* ]] || echo "$path"
+	done <"/proc/$1/cgroup" | sort -u
 }
 
 limit_resources() {

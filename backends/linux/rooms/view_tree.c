@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -177,13 +178,26 @@ static int keeps_collect(const struct view_build *b, const char *hidden, struct 
 	return r;
 }
 
-/* A detached empty folder, of which one superblock serves for all covers without anything kept. */
+/*
+ * A detached empty folder. One superblock serves for all covers without anything kept: the first
+ * mount of it is kept open as well, and once that is attached the others are its clones (before
+ * Linux 6.15 a detached mount cannot be cloned).
+ */
 static int empty_folder(struct view_build *b)
 {
-	if (b->empty_fd < 0)
-		b->empty_fd = mount_new_filesystem("tmpfs", "tmpfs",
-						   "mode=0555,size=4k,nr_inodes=4", COVER_ATTRS);
-	return b->empty_fd < 0 ? b->empty_fd : mount_tree_clone_fd(b->empty_fd, false);
+	int fd;
+
+	if (b->empty_fd >= 0)
+		return mount_tree_clone_fd(b->empty_fd, false);
+	fd = mount_new_filesystem("tmpfs", "tmpfs", "mode=0555,size=4k,nr_inodes=4", COVER_ATTRS);
+	if (fd < 0)
+		return fd;
+	b->empty_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (b->empty_fd < 0) {
+		close(fd);
+		return -errno;
+	}
+	return fd;
 }
 
 static int put_back(int cover, const struct keep *keep, const char *hidden)
@@ -195,16 +209,30 @@ static int put_back(int cover, const struct keep *keep, const char *hidden)
 	return target < 0 ? target : mount_tree_attach(keep->fd, target);
 }
 
+/* The scratch folder's place, where it lies below a hidden folder. */
+static int make_scratch_place(const struct view_build *b, int cover, const char *hidden)
+{
+	const char *inside = b->plan->view.scratch_path + strlen(hidden);
+	int fd = path_make_dirs_in_root(cover, inside, 0755);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
 /* Hide the folder that target stands on, but for what is kept below it. */
 static int cover_folder(struct view_build *b, int target, const char *path)
 {
+	bool holds_scratch = path_is_below(b->plan->view.scratch_path, path);
 	struct keeps keeps = {.n = 0};
 	cleanup_fd int cover = -EBADF;
 	size_t i;
 	int r = keeps_collect(b, path, &keeps);
 
 	if (r == 0) {
-		cover = keeps.n ? mount_new_filesystem("tmpfs", "tmpfs",
+		cover = keeps.n || holds_scratch
+				? mount_new_filesystem("tmpfs", "tmpfs",
 						       "mode=0755,size=64k,nr_inodes=1024",
 						       COVER_ATTRS)
 				: empty_folder(b);
@@ -212,28 +240,29 @@ static int cover_folder(struct view_build *b, int target, const char *path)
 	}
 	for (i = 0; r == 0 && i < keeps.n; i++)
 		r = put_back(cover, &keeps.v[i], path);
+	if (r == 0 && holds_scratch)
+		r = make_scratch_place(b, cover, path);
 	keeps_close(&keeps);
 	return r < 0 ? r : mount_tree_set(cover, false, MOUNT_ATTR_RDONLY, 0);
 }
 
-/* A file becomes an empty one that nobody may open. */
-static int cover_file(int target)
+/* A file becomes the null device on a mount that opens no devices: there, and of no use. */
+static int cover_file(const struct view_build *b, int target)
 {
-	cleanup_fd int folder = mount_new_filesystem("tmpfs", "tmpfs",
-						     "mode=0700,size=4k,nr_inodes=4", COVER_ATTRS);
-	cleanup_fd int file = -EBADF, cover = -EBADF;
+	cleanup_fd int null = view_open(b->source_fd, "/dev/null"), cover = -EBADF;
+	struct stat st;
 	int r;
 
-	if (folder < 0)
-		return folder;
-	file = openat(folder, "empty", O_CREAT | O_EXCL | O_CLOEXEC | O_WRONLY, 0);
-	if (file < 0)
+	if (null < 0)
+		return null;
+	if (fstat(null, &st) < 0)
 		return -errno;
-	cover = mount_tree_clone(folder, "empty", AT_SYMLINK_NOFOLLOW);
+	if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
+		return -ENODEV;
+	cover = mount_tree_clone_fd(null, false);
 	if (cover < 0)
 		return cover;
-	cleanup_close_fd(&file);
-	r = mount_tree_set(cover, false, MOUNT_ATTR_RDONLY, 0);
+	r = mount_tree_set(cover, false, COVER_ATTRS | MOUNT_ATTR_RDONLY, 0);
 	return r < 0 ? r : mount_tree_attach(cover, target);
 }
 
@@ -251,7 +280,7 @@ static int cover_own(struct view_build *b, const struct view_cover *cover, struc
 				cover->path);
 	if (st.st_dev != cover->device || st.st_ino != cover->inode)
 		return 0;
-	r = cover->directory ? cover_folder(b, target, cover->path) : cover_file(target);
+	r = cover->directory ? cover_folder(b, target, cover->path) : cover_file(b, target);
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "cover the runtime's own \"%s\"",
 				cover->path)
 		     : 0;
@@ -330,10 +359,19 @@ static bool is_absent(int r)
 	return r == -ENOENT || r == -ENOTDIR || r == -ELOOP;
 }
 
-/* One row of the closure: a link, or a clone of what it is (through a link that leads out). */
-static int place_row(struct view_build *b, const char *path, struct sbx_error *err)
+/* What a row is: nothing (fd closed), a link to be made again, or what fd stands for. */
+struct row {
+	int fd;
+	char *link;
+	bool directory;
+};
+
+/* Look at one row before the new root covers the tree: from then on a ".." in a link would lead
+ * into the new root. A link that leads out of the closure counts as what it leads to. */
+static int row_open(const struct view_build *b, const char *path, struct row *row,
+		    struct sbx_error *err)
 {
-	cleanup_fd int fd = path_open_in_root_nofollow(b->source_fd, path, O_PATH), clone = -EBADF;
+	cleanup_fd int fd = path_open_in_root_nofollow(b->source_fd, path, O_PATH);
 	char target[PATH_MAX];
 	struct stat st;
 	ssize_t n;
@@ -347,8 +385,12 @@ static int place_row(struct view_build *b, const char *path, struct sbx_error *e
 		if (n < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, errno, "read the link \"%s\"", path);
 		target[n] = '\0';
-		if (link_stays_inside(path, target))
-			return copy_link(b, path, target, err);
+		if (link_stays_inside(path, target)) {
+			row->link = arena_strdup(b->plan->arena, target);
+			return row->link ? 0
+					 : sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM,
+						    "read the link \"%s\"", path);
+		}
 		cleanup_close_fd(&fd);
 		fd = path_open_in_root(b->source_fd, path, O_PATH, 0);
 		if (is_absent(fd))
@@ -359,10 +401,24 @@ static int place_row(struct view_build *b, const char *path, struct sbx_error *e
 	}
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return 0;
-	clone = mount_tree_clone_fd(fd, true);
+	row->directory = S_ISDIR(st.st_mode);
+	row->fd = take_fd(&fd);
+	return 0;
+}
+
+static int row_place(struct view_build *b, const char *path, const struct row *row,
+		     struct sbx_error *err)
+{
+	cleanup_fd int clone = -EBADF;
+
+	if (row->link)
+		return copy_link(b, path, row->link, err);
+	if (row->fd < 0)
+		return 0;
+	clone = mount_tree_clone_fd(row->fd, true);
 	if (clone < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -clone, "clone \"%s\"", path);
-	return view_attach(b, clone, path, S_ISDIR(st.st_mode), err);
+	return view_attach(b, clone, path, row->directory, err);
 }
 
 /* The container's own mount at path, if there is one (a folder of the image is not). */
@@ -422,16 +478,15 @@ static int new_root(struct view_build *b, struct sbx_error *err)
 	return 0;
 }
 
-int view_build_closure(struct view_build *b, struct sbx_error *err)
+/* The container's own file systems and the roots, into the new root. */
+static int place_rest(struct view_build *b, struct sbx_error *err)
 {
 	static const char *const own_mounts[] = {"/dev", "/proc", "/sys"};
 	const struct oci_process *process = room_process(b->plan);
 	const struct policy *policy = b->plan->policy;
 	size_t i;
-	int r = new_root(b, err);
+	int r = 0;
 
-	for (i = 0; r == 0 && i < closure_paths_n; i++)
-		r = place_row(b, closure_paths[i], err);
 	for (i = 0; r == 0 && i < ARRAY_SIZE(own_mounts); i++)
 		r = place_own_mount(b, own_mounts[i], err);
 	for (i = 0; r == 0 && i < policy->paths_n; i++)
@@ -443,4 +498,25 @@ int view_build_closure(struct view_build *b, struct sbx_error *err)
 		cleanup_close_fd(&fd);
 	}
 	return r;
+}
+
+int view_build_closure(struct view_build *b, struct sbx_error *err)
+{
+	struct row *rows = arena_alloc_array(b->plan->arena, closure_paths_n, sizeof(*rows));
+	size_t i;
+	int r = 0;
+
+	if (!rows)
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "build the new root");
+	for (i = 0; i < closure_paths_n; i++)
+		rows[i].fd = -EBADF;
+	for (i = 0; r == 0 && i < closure_paths_n; i++)
+		r = row_open(b, closure_paths[i], &rows[i], err);
+	if (r == 0)
+		r = new_root(b, err);
+	for (i = 0; r == 0 && i < closure_paths_n; i++)
+		r = row_place(b, closure_paths[i], &rows[i], err);
+	for (i = 0; i < closure_paths_n; i++)
+		cleanup_close_fd(&rows[i].fd);
+	return r < 0 ? r : place_rest(b, err);
 }

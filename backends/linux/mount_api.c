@@ -13,9 +13,8 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/kernel.h"
 
-#define OPTION_MAX                                                                                 \
-	4096 /* one option; the kernel takes at most 256 bytes of a string value, but              \
-		overlay's lowerdir may be longer where it is given piecewise */
+#define OPTION_MAX 4096 /* one option, as mount(2) would take it: a page for all */
+#define VALUE_MAX  256	/* fsconfig(2): a string with its NUL */
 
 int mount_fs_open(const char *type)
 {
@@ -51,6 +50,34 @@ static size_t option_length(const char *list)
 	return i;
 }
 
+/*
+ * fsconfig(2) takes 255 bytes of a value at most, which a list of overlay layers soon exceeds: such
+ * a list is given layer by layer (lowerdir+, Linux 6.5). Layers of data only ("::") are not.
+ */
+static int set_layers(int fs_fd, char *list)
+{
+	char *layer = list, *p;
+	int r;
+
+	if (strstr(list, "::"))
+		return -EINVAL;
+	for (p = list;; p++) {
+		bool end = *p == '\0';
+
+		if (*p == '\\' && p[1]) {
+			p++;
+			continue;
+		}
+		if (*p != ':' && !end)
+			continue;
+		*p = '\0';
+		r = mount_fs_set(fs_fd, "lowerdir+", layer);
+		if (r < 0 || end)
+			return r;
+		layer = p + 1;
+	}
+}
+
 static int set_one(int fs_fd, char *option)
 {
 	char *value = strchr(option, '=');
@@ -64,6 +91,8 @@ static int set_one(int fs_fd, char *option)
 		value[len - 1] = '\0';
 		value++;
 	}
+	if (len >= VALUE_MAX && strcmp(option, "lowerdir") == 0)
+		return set_layers(fs_fd, value);
 	return mount_fs_set(fs_fd, option, value);
 }
 

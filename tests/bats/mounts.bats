@@ -272,6 +272,28 @@ IS_MOUNT='is_mount() { grep -q "^[^ ]* [^ ]* [^ ]* [^ ]* $1 " /proc/self/mountin
 	assert_error uidMappings
 }
 
+# A list of layers that is longer than one option may be (255 bytes).
+@test 'an overlay with many layers' {
+	local i layers
+
+	for ((i = 0; i < 12; i++)); do
+		mkdir "$HOST/layer$i"
+		touch "$HOST/layer$i/file$i"
+		layers+=:$HOST/layer$i
+	done
+	mkdir "$HOST/upper" "$HOST/work"
+	[ ${#layers} -gt 256 ]
+	mount_at /in overlay overlay "lowerdir=${layers#:}" "upperdir=$HOST/upper" "workdir=$HOST/work"
+	set_script 'ls /in | wc -l && touch /in/new'
+	run_container
+	if [[ $status != 0 && $(uname -r) =~ ^(5|6\.[0-4])\. ]]; then
+		skip_host 'needs lowerdir+ of Linux 6.5'
+	fi
+	assert_status 0
+	assert_output 12
+	[ -e "$HOST/upper/new" ]
+}
+
 # ---- propagation -----------------------------------------------------------------------------------
 
 # The container mounts below /in, the host below its own folder; who sees what?

@@ -124,6 +124,10 @@ static int plan_bind(struct plan *plan, struct plan_mount *m, const char *pointe
 
 	if (m->remount)
 		return 0;
+	/* below the host's /sys stand the cgroups that the caller may write: CVE-2023-25809 */
+	if (m->recursive && (m->attr_set & MOUNT_ATTR_RDONLY) && path_is_below(m->source, "/sys") &&
+	    ((ns->new_flags & CLONE_NEWUSER) || !plan->host->privileged))
+		m->attr_set_recursive |= MOUNT_ATTR_RDONLY;
 	if (m->source[0] != '/') {
 		m->source = arena_printf(plan->arena, "%s/%s", plan->options.bundle, m->source);
 		if (!m->source)

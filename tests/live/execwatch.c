@@ -3,7 +3,8 @@
  * these files (their inodes, by whatever name) is executed, until it is killed. It proves which
  * runtime a container manager really started. Prints "ready" once it watches.
  *
- * fanotify(7), FAN_OPEN_EXEC: needs CAP_SYS_ADMIN and Linux 5.0.
+ * fanotify(7), FAN_OPEN_EXEC: needs CAP_SYS_ADMIN and Linux 5.0. A process outside of our pid
+ * namespace is reported as pid 0: that one is another's business.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -103,7 +104,9 @@ int main(int argc, char **argv)
 		for (; FAN_EVENT_OK(event, n); event = FAN_EVENT_NEXT(event, n)) {
 			if (event->fd < 0)
 				continue;
-			log_event(log, watched_name(event->fd, argv + 2, argc - 2), event->pid);
+			if (event->pid > 0)
+				log_event(log, watched_name(event->fd, argv + 2, argc - 2),
+					  event->pid);
 			close(event->fd);
 		}
 	}

@@ -212,7 +212,8 @@ check_runtime_ran() {
 		! grep -qvE "^$live_runtime " "$W/execs"; then
 		live_pass "$name"
 	else
-		live_fail "$name" "executed: $(cut -d ' ' -f 1 "$W/execs" | sort | uniq -c)"
+		live_fail "$name" "executed: $(cut -d ' ' -f 1 "$W/execs" | sort | uniq -c)
+			$(grep -vE "^$live_runtime " "$W/execs")"
 	fi
 	: >"$W/execs"
 }
@@ -299,6 +300,7 @@ live_setup() {
 	mount -t overlay overlay -o "lowerdir=/etc,upperdir=$W/etc,workdir=$W/etc-work" /etc
 	ip link set lo up
 	live_cgroup_dirs >"$W/cgroups.before"
+	cd "$W" || exit 1 # conmon leaves a file "oom" where it was started
 	export HOME=$W/home
 	mkdir "$HOME"
 	unset XDG_RUNTIME_DIR XDG_CONFIG_HOME NOTIFY_SOCKET CONTAINERS_CONF CONTAINERS_STORAGE_CONF
@@ -331,7 +333,7 @@ live_end() {
 	umount -l /etc 2>/dev/null
 	awk -v w="$W/" 'index($5, w) == 1 { print $5 }' /proc/self/mountinfo | sort -r |
 		while read -r mount; do umount -l "$mount"; done
-	rm -rf --one-file-system "$W"
+	cd / && rm -rf --one-file-system "$W"
 	live_say "$live_passed passed, $live_failed failed, $live_skipped skipped"
 	[ $live_failed -eq 0 ] && [ $status -eq 0 ]
 	exit

@@ -124,18 +124,16 @@ struct rules {
 	uint64_t handled;
 };
 
+/* fd is a folder, or rights are cut to those of files. */
 static int rule_add(const struct rules *rules, int fd, uint64_t rights, const char *path,
 		    struct sbx_error *err)
 {
-	struct landlock_path_beneath_attr attr = {.parent_fd = fd};
-	struct stat st;
+	struct landlock_path_beneath_attr attr = {
+		.parent_fd = fd,
+		.allowed_access = rights & rules->handled,
+	};
 	int r;
 
-	if (fstat(fd, &st) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, errno, "look at \"%s\"", path);
-	if (!S_ISDIR(st.st_mode))
-		rights &= FILE_RIGHTS;
-	attr.allowed_access = rights & rules->handled;
 	if (attr.allowed_access == 0)
 		return 0;
 	r = sys_landlock_add_rule(rules->fd, LANDLOCK_RULE_PATH_BENEATH, &attr);
@@ -152,12 +150,13 @@ static int rule_add_path(const struct rules *rules, const char *path, uint64_t r
 			 struct sbx_error *err)
 {
 	cleanup_fd int fd = open_inside(rules, path);
+	struct stat st;
 
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
 		return 0;
-	if (fd < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -fd, "open \"%s\"", path);
-	return rule_add(rules, fd, rights, path, err);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, fd < 0 ? -fd : errno, "open \"%s\"", path);
+	return rule_add(rules, fd, S_ISDIR(st.st_mode) ? rights : rights & FILE_RIGHTS, path, err);
 }
 
 /* Nodes that any program may write, by their numbers (Documentation/admin-guide/devices.txt): an

@@ -44,6 +44,24 @@ struct gather {
 	size_t own_n;
 };
 
+/* What stat(2) said of the first len bytes of path, if an own file before had them as well. */
+static const struct stat *known_prefix(const struct gather *g, const char *path, size_t len)
+{
+	size_t i, k;
+
+	for (i = 0; i < g->own_n; i++) {
+		const struct own_file *own = &g->own[i];
+
+		if (strncmp(own->path, path, len) != 0)
+			continue;
+		for (k = 1; k < own->n; k++) {
+			if (own->prefix[k] == len)
+				return &own->at[k];
+		}
+	}
+	return NULL;
+}
+
 static int no_memory(struct sbx_error *err)
 {
 	return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "look for the runtime's own files");
@@ -51,23 +69,32 @@ static int no_memory(struct sbx_error *err)
 
 /* ---- the own files ---- */
 
-static int own_stat_prefixes(struct arena *arena, struct own_file *own)
+static int own_stat_prefixes(const struct gather *g, struct own_file *own)
 {
-	size_t len = strlen(own->path), i;
+	struct arena *arena = g->plan->arena;
+	size_t len = strlen(own->path), i, count = 1;
 	char *text = arena_strdup(arena, own->path);
+	const struct stat *known;
 
-	own->at = arena_alloc_array(arena, PATH_DEPTH_MAX + 1, sizeof(*own->at));
-	own->prefix = arena_alloc_array(arena, PATH_DEPTH_MAX + 1, sizeof(*own->prefix));
+	for (i = 0; i < len; i++)
+		count += own->path[i] == '/';
+	own->at = arena_alloc_array(arena, count, sizeof(*own->at));
+	own->prefix = arena_alloc_array(arena, count, sizeof(*own->prefix));
 	if (!text || !own->at || !own->prefix)
 		return -ENOMEM;
-	if (stat("/", &own->at[0]) < 0)
+	if (g->own_n)
+		own->at[0] = g->own[0].at[0];
+	else if (stat("/", &own->at[0]) < 0)
 		return -errno;
 	own->n = 1;
-	for (i = 1; i <= len && own->n <= PATH_DEPTH_MAX; i++) {
+	for (i = 1; i <= len && own->n < count; i++) {
 		if (text[i] != '/' && text[i] != '\0')
 			continue;
 		text[i] = '\0';
-		if (stat(text, &own->at[own->n]) < 0)
+		known = known_prefix(g, text, i);
+		if (known)
+			own->at[own->n] = *known;
+		else if (stat(text, &own->at[own->n]) < 0)
 			return -errno;
 		own->prefix[own->n++] = i;
 		if (i < len)
@@ -96,7 +123,7 @@ static int own_add(struct gather *g, const char *path, bool strict)
 	own->path = arena_strdup(g->plan->arena, real);
 	if (!own->path)
 		return -ENOMEM;
-	r = own_stat_prefixes(g->plan->arena, own);
+	r = own_stat_prefixes(g, own);
 	if (r == 0)
 		g->own_n++;
 	return r == -ENOENT ? 0 : r;
@@ -112,20 +139,22 @@ static int own_add_below(struct gather *g, const char *folder, const char *name)
 	return own_add(g, path, true);
 }
 
-/* The program under its usual names and the one it was started by; a running image on a mount of
- * its own has no name any more. */
+/* The program by the name that it was started with, or under its usual names: an image that runs
+ * from a mount of its own has no path any more. */
 static int own_add_program(struct gather *g)
 {
-	static const char *const names[] = {"/usr/bin/sbx-runtime", "/usr/local/bin/sbx-runtime",
-					    "/proc/self/exe"};
-	char real[PATH_MAX];
+	static const char *const names[] = {"/usr/bin/sbx-runtime", "/usr/local/bin/sbx-runtime"};
+	const char *started = program_invocation_name;
+	struct stat image, named;
 	size_t i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < ARRAY_SIZE(names); i++) {
-		if (realpath(names[i], real) && strcmp(real, "/") != 0)
-			r = own_add(g, real, false);
-	}
+	if (started && strchr(started, '/') && stat("/proc/self/exe", &image) == 0 &&
+	    stat(started, &named) == 0 && image.st_dev == named.st_dev &&
+	    image.st_ino == named.st_ino)
+		return own_add(g, started, false);
+	for (i = 0; r == 0 && i < ARRAY_SIZE(names); i++)
+		r = own_add(g, names[i], false);
 	return r;
 }
 

@@ -341,17 +341,33 @@ static bool link_stays_inside(const char *path, const char *target)
 	       !path_is_below(clean, path);
 }
 
+/*
+ * The parents of a row's place, in a new root in which every name so far is our own folder: no link
+ * can stand in the way, and plain relative paths serve.
+ */
+static int make_parents(int root_fd, const char *path)
+{
+	char parent[PATH_MAX];
+	size_t i;
+
+	for (i = 1; path[i]; i++) {
+		if (path[i] != '/')
+			continue;
+		snprintf(parent, sizeof(parent), "%.*s", (int)(i - 1), path + 1);
+		if (mkdirat(root_fd, parent, 0755) < 0 && errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
 static int copy_link(struct view_build *b, const char *path, const char *target,
 		     struct sbx_error *err)
 {
-	char name[NAME_MAX + 1];
-	cleanup_fd int parent = path_open_parent_in_root(b->root_fd, path, name, sizeof(name));
+	int r = make_parents(b->root_fd, path);
 
-	if (parent < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -parent, "make the folder of \"%s\"", path);
-	if (symlinkat(target, parent, name) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, errno, "make the link \"%s\"", path);
-	return 0;
+	if (r == 0 && symlinkat(target, b->root_fd, path + 1) < 0)
+		r = -errno;
+	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "make the link \"%s\"", path) : 0;
 }
 
 static bool is_absent(int r)
@@ -410,6 +426,7 @@ static int row_place(struct view_build *b, const char *path, const struct row *r
 		     struct sbx_error *err)
 {
 	cleanup_fd int clone = -EBADF;
+	int r;
 
 	if (row->link)
 		return copy_link(b, path, row->link, err);
@@ -418,7 +435,14 @@ static int row_place(struct view_build *b, const char *path, const struct row *r
 	clone = mount_tree_clone_fd(row->fd, true);
 	if (clone < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -clone, "clone \"%s\"", path);
-	return view_attach(b, clone, path, row->directory, err);
+	r = make_parents(b->root_fd, path);
+	if (r == 0)
+		r = row->directory ? mkdirat(b->root_fd, path + 1, 0755)
+				   : mknodat(b->root_fd, path + 1, S_IFREG | 0644, 0);
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "make the place of \"%s\"", path);
+	r = sys_move_mount(clone, "", b->root_fd, path + 1, MOVE_MOUNT_F_EMPTY_PATH);
+	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "put \"%s\" into the new root", path) : 0;
 }
 
 /* The container's own mount at path, if there is one (a folder of the image is not). */

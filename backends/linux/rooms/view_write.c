@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -79,22 +80,17 @@ static bool is_own_proc(int fd)
 
 static bool stays_writable(const struct view_build *b, size_t row, int fd)
 {
-	struct statvfs flags;
 	struct statfs fs;
 	struct statx stx;
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_MODE, &stx) < 0 || fstatfs(fd, &fs) < 0 ||
-	    fstatvfs(fd, &flags) < 0)
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MODE, &stx) < 0 || fstatfs(fd, &fs) < 0)
 		return false;
-	if (!(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) || (flags.f_flag & ST_RDONLY) ||
+	if (!(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) || (fs.f_flags & ST_RDONLY) ||
 	    (unsigned long)fs.f_type != stay_rows[row].magic)
 		return false;
-	if (row == STAY_SHM) {
-		struct stat st;
-
-		/* The host's own shared memory reaches beyond the container. */
-		return fstat(fd, &st) == 0 && st.st_dev != b->facts->host_shm;
-	}
+	/* The host's own shared memory reaches beyond the container. */
+	if (row == STAY_SHM)
+		return makedev(stx.stx_dev_major, stx.stx_dev_minor) != b->facts->host_shm;
 	return row != STAY_PROC || is_own_proc(fd);
 }
 
@@ -139,6 +135,23 @@ static bool is_listed(const struct strings *list, const char *name)
 	return false;
 }
 
+/* Entries that every kernel has and none lets anyone write; sorted. What is not listed is looked
+ * at, so that a new or a foreign entry is not forgotten. */
+static const char *const readable_only[] = {
+	"buddyinfo",   "cgroups",    "cmdline",	    "config.gz",   "consoles",	  "cpuinfo",
+	"crypto",      "devices",    "diskstats",   "dma",	   "execdomains", "fb",
+	"filesystems", "interrupts", "iomem",	    "ioports",	   "kallsyms",	  "key-users",
+	"keys",	       "kmsg",	     "kpagecgroup", "kpagecount",  "kpageflags",  "loadavg",
+	"locks",       "mdstat",     "meminfo",	    "misc",	   "modules",	  "pagetypeinfo",
+	"partitions",  "schedstat",  "softirqs",    "stat",	   "swaps",	  "sysvipc",
+	"tty",	       "uptime",     "version",	    "vmallocinfo", "vmstat",	  "zoneinfo",
+};
+
+static int compare_name(const void *name, const void *entry)
+{
+	return strcmp(name, *(const char *const *)entry);
+}
+
 /* Folders may hold anything; of files, those that anyone may write. The masks of the bundle and the
  * floor follow after us and need no help. */
 static bool must_be_closed(const struct view_build *b, int proc_fd, const struct dirent *entry)
@@ -147,8 +160,12 @@ static bool must_be_closed(const struct view_build *b, int proc_fd, const struct
 	struct stat st;
 
 	if ((name[0] >= '0' && name[0] <= '9') || name[0] == '.' || entry->d_type == DT_LNK ||
+	    bsearch(name, readable_only, ARRAY_SIZE(readable_only), sizeof(readable_only[0]),
+		    compare_name) ||
 	    is_listed(&b->plan->mounts.masked, name) || is_listed(&b->plan->mounts.readonly, name))
 		return false;
+	if (entry->d_type == DT_DIR)
+		return true;
 	if (fstatat(proc_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
 	return S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && (st.st_mode & 0222));
@@ -299,15 +316,21 @@ static int close_kernel_mounts(const struct view_build *b, struct sbx_error *err
 
 /* ---- the whole ---- */
 
+static int set_private_and(int tree_fd, uint64_t attrs)
+{
+	struct mount_attr attr = {.attr_set = attrs, .propagation = MS_PRIVATE};
+
+	return sys_mount_setattr(tree_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr);
+}
+
 static int sweep(const struct view_build *b, struct sbx_error *err)
 {
-	int r = mount_tree_set_propagation(b->root_fd, MS_PRIVATE | MS_REC);
+	bool all = b->plan->view.host_write;
+	int r = set_private_and(b->root_fd, all ? 0 : MOUNT_ATTR_RDONLY);
 
-	if (r == 0 && !b->plan->view.host_write)
-		r = mount_tree_set(b->root_fd, true, MOUNT_ATTR_RDONLY, 0);
 	if (r < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -r, "make the view read-only");
-	return b->plan->view.host_write ? close_kernel_mounts(b, err) : 0;
+	return all ? close_kernel_mounts(b, err) : 0;
 }
 
 /* The clones keep what the bundle made read-only in them; nodes in them are no devices. */
@@ -322,9 +345,7 @@ static int attach_writable(struct view_build *b, struct sbx_error *err)
 
 		if (b->writable[i] < 0)
 			continue;
-		r = mount_tree_set_propagation(b->writable[i], MS_PRIVATE | MS_REC);
-		if (r == 0)
-			r = mount_tree_set(b->writable[i], true, MOUNT_ATTR_NODEV, 0);
+		r = set_private_and(b->writable[i], MOUNT_ATTR_NODEV);
 		if (r == 0)
 			r = target = view_open(b->root_fd, policy->paths[i].path);
 		if (r >= 0)

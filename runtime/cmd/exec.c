@@ -272,7 +272,8 @@ static int exec_in(const struct invocation *in, struct container *c, struct fore
 	int rc = container_open(c, in->global, in->argv[0], STORE_LOCK_NONE, err);
 
 	if (rc == 0 && invocation_value(in, "cgroup"))
-		rc = sbx_fail(err, SBX_E_UNSUPPORTED, 0, "exec --cgroup is not built yet");
+		rc = cgroup_open_sub(&c->state.cgroup, invocation_value(in, "cgroup"), &c->cgroup,
+				     err);
 	if (rc == 0)
 		rc = check_status(in, c, err);
 	if (rc == 0)

@@ -247,3 +247,40 @@ start_occupant() {
 	assert_status 0
 	assert_no_leaks
 }
+
+@test 'exec enters the group, a group below it, or where the first process is' {
+	local unified name mount
+
+	start_sleeper
+	sbx_detached exec -d --pid-file "$BATS_TEST_TMPDIR/exec.pid" "$ID" sleep 1001
+	assert_status 0
+	[ "$(groups_of "$(cat "$BATS_TEST_TMPDIR/exec.pid")")" = "$CGROUP/$ID" ]
+	while read -r name mount; do
+		mkdir "$mount$CGROUP/$ID/below"
+		if [ "$name" = cpuset ]; then
+			cat "$mount/cpuset.cpus" >"$mount$CGROUP/$ID/below/cpuset.cpus"
+			cat "$mount/cpuset.mems" >"$mount$CGROUP/$ID/below/cpuset.mems"
+		fi
+	done < <(cgroup_hierarchies)
+	sbx_detached exec -d --cgroup /below --pid-file "$BATS_TEST_TMPDIR/exec.pid" "$ID" sleep 1001
+	assert_status 0
+	[ "$(groups_of "$(cat "$BATS_TEST_TMPDIR/exec.pid")")" = "$CGROUP/$ID/below" ]
+	for name in .. ../.. below/../.. absent; do
+		run_sbx exec --cgroup "$name" "$ID" true
+		[ "$status" != 0 ]
+		assert_stderr cgroup
+	done
+	unified=$(cgroup_hierarchies | awk '$1 == "unified" { print $2 }')
+	[ -n "$unified" ] && grep -qw hugetlb "$unified/cgroup.controllers" || return 0
+	# as systemd in a container does: groups of its own, and controllers for them
+	for name in $(sbx ps -f json "$ID" | jq .[]); do
+		echo "$name" >"$unified$CGROUP/$ID/below/cgroup.procs"
+	done
+	echo +hugetlb >"$unified/cgroup.subtree_control"
+	echo +hugetlb >"$unified$CGROUP/cgroup.subtree_control"
+	echo +hugetlb >"$unified$CGROUP/$ID/cgroup.subtree_control"
+	! sh -c "echo \$\$ >'$unified$CGROUP/$ID/cgroup.procs'" 2>/dev/null # control: it takes none
+	sbx_detached exec -d --pid-file "$BATS_TEST_TMPDIR/exec.pid" "$ID" sleep 1001
+	assert_status 0
+	grep -q "^0::$CGROUP/$ID/below$" "/proc/$(cat "$BATS_TEST_TMPDIR/exec.pid")/cgroup"
+}

@@ -340,7 +340,15 @@ int cgroup_entry_use(const struct cgroup_entry *entry, struct sbx_error *err)
 
 int cgroup_open_for_clone(const struct cgroup *cg)
 {
-	return cg->mode == CGROUP_MODE_V2 && cg->n == 1 ? cgroup_open_dir(&cg->v[0]) : -ENOTSUP;
+	char type[32];
+
+	if (cg->mode != CGROUP_MODE_V2 || cg->n != 1)
+		return -ENOTSUP;
+	/* below a threaded group: entering says why it cannot be */
+	if (cgroup_read_file(&cg->v[0], "cgroup.type", type, sizeof(type)) <= 0 ||
+	    strcmp(type, "domain") != 0)
+		return -ENOTSUP;
+	return cgroup_open_dir(&cg->v[0]);
 }
 
 int cgroup_join(const struct cgroup *cg, pid_t pid, bool unified_done, struct sbx_error *err)
@@ -358,6 +366,34 @@ int cgroup_join(const struct cgroup *cg, pid_t pid, bool unified_done, struct sb
 		if (r < 0)
 			return cgroup_fail(err, h, -r, "move the process into cgroup");
 	}
+	return 0;
+}
+
+int cgroup_open_sub(const struct cgroup *parent, const char *path, struct cgroup *ret,
+		    struct sbx_error *err)
+{
+	struct cgroup cg = *parent;
+	bool found = false;
+
+	path += strspn(path, "/");
+	for (size_t i = 0; i < cg.n; i++) {
+		struct cgroup_hierarchy *h = &cg.v[i];
+		size_t len = strlen(h->path);
+		char full[CGROUP_FULL_PATH_MAX];
+		int n = snprintf(h->path + len, sizeof(h->path) - len, "/%s", path);
+
+		if (n < 0 || (size_t)n >= sizeof(h->path) - len || !path_is_canonical(h->path))
+			return sbx_fail(err, SBX_E_USAGE, 0,
+					"\"%s\" is no cgroup path below the container's", path);
+		if (cgroup_file_path(h, "", full) == 0 && access(full, F_OK) == 0)
+			found = true;
+		else
+			h->path[len] = '\0';
+	}
+	if (!found)
+		return sbx_fail(err, SBX_E_SYSTEM, ENOENT,
+				"join the cgroup \"%s\" of the container", path);
+	*ret = cg;
 	return 0;
 }
 

@@ -124,6 +124,18 @@ int cgroup_open_child(const struct cgroup *parent, const char *name, bool make, 
 		      struct sbx_error *err);
 
 /*
+ * exec --cgroup PATH: the existing group PATH below the container's, in each hierarchy that has it
+ * (the container's own in the others). SBX_E_USAGE for a path that leads out; -ENOENT where no
+ * hierarchy has it.
+ */
+int cgroup_open_sub(const struct cgroup *parent, const char *path, struct cgroup *ret,
+		    struct sbx_error *err);
+
+/* Give a cgroup2 group to another owner, who may then make groups below it: the directory and the
+ * files that the kernel lists in /sys/kernel/cgroup/delegate (cgroup-v2.rst, "Delegation"). */
+int cgroup_delegate(const struct cgroup *cg, uid_t uid, gid_t gid, struct sbx_error *err);
+
+/*
  * Remove the group and all below it; absent is success. Waits up to 5 s for killed processes to
  * leave (-EBUSY then). Where made is false the group is removed only if it is empty and has no
  * children, and a refusal is no error: it may be someone else's.

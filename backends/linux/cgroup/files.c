@@ -141,6 +141,9 @@ int cgroup_fail(struct sbx_error *err, const struct cgroup_hierarchy *h, int err
 		       "--cgroup-manager=disabled)";
 		code = SBX_E_PERMISSION_DENIED;
 		break;
+	case EOPNOTSUPP:
+		help = " (it lies below a threaded group: give another linux.cgroupsPath)";
+		break;
 	case EBUSY:
 		help = " (it is in use)";
 		break;

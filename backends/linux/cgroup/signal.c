@@ -307,8 +307,14 @@ static int kill_by_rounds(const struct cgroup *cg)
 static int kill_all(const struct cgroup *cg)
 {
 	const struct cgroup_hierarchy *v2 = made_unified(cg), *h;
-	int r = v2 ? cgroup_write_file(v2, "cgroup.kill", "1") : -ENOENT;
+	char events[256];
+	int r;
 
+	/* the usual case after the end of a pid namespace: nobody is there */
+	if (v2 && cgroup_read_file(v2, "cgroup.events", events, sizeof(events)) > 0 &&
+	    strstr(events, "populated 0"))
+		return 0;
+	r = v2 ? cgroup_write_file(v2, "cgroup.kill", "1") : -ENOENT;
 	if (r == -ENOENT)
 		return kill_by_rounds(cg);
 	thaw_tree(cg, &h);

@@ -1,10 +1,15 @@
 /*
- * cgroup2: enabling controllers down the path, and the table of its resource files.
+ * cgroup2: enabling controllers down the path, and giving a group to a container's root.
  */
 #include "backends/linux/cgroup/internal.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
 
 /* ---- controllers ---- */
 
@@ -111,4 +116,49 @@ void cgroup_enable_controllers(const struct cgroup_hierarchy *h, enum cgroup_mod
 		if (slash)
 			*slash = '\0';
 	} while (slash);
+}
+
+/* ---- delegation ---- */
+
+#define DELEGATE_LIST "/sys/kernel/cgroup/delegate"
+
+/* What may be given away before Linux 4.15, which has no list. */
+static const char always_delegated[] = "cgroup.procs\ncgroup.threads\ncgroup.subtree_control";
+
+static int give(int dirfd, const char *files, uid_t uid, gid_t gid)
+{
+	while (*files) {
+		size_t len = strcspn(files, "\n");
+		char name[128];
+
+		/* a file of a controller that is not enabled is not there */
+		if (len > 0 && len < sizeof(name)) {
+			memcpy(name, files, len);
+			name[len] = '\0';
+			if (!strchr(name, '/') &&
+			    fchownat(dirfd, name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0 &&
+			    errno != ENOENT)
+				return -errno;
+		}
+		files += len + (files[len] == '\n');
+	}
+	return fchown(dirfd, uid, gid) < 0 ? -errno : 0;
+}
+
+int cgroup_delegate(const struct cgroup *cg, uid_t uid, gid_t gid, struct sbx_error *err)
+{
+	const struct cgroup_hierarchy *h = cgroup_find_unified(cg);
+	cleanup_fd int dir = -EBADF;
+	char list[CGROUP_VALUE_MAX];
+	int r;
+
+	if (!h)
+		return 0;
+	dir = cgroup_open_dir(h);
+	if (dir < 0)
+		return cgroup_fail(err, h, -dir, "open cgroup");
+	if (cgroup_read_file_at(AT_FDCWD, DELEGATE_LIST, list, sizeof(list)) <= 0)
+		strcpy(list, always_delegated);
+	r = give(dir, list, uid, gid);
+	return r < 0 ? cgroup_fail(err, h, -r, "delegate cgroup") : 0;
 }

@@ -7,12 +7,15 @@
  * way.
  */
 #include <errno.h>
+#include <linux/mount.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "backends/linux/cgroup/cgroup.h"
 #include "backends/linux/room.h"
+#include "runtime/base/log.h"
 
 /* Any limit but the device list, which a rootless runtime cannot and need not set. */
 static bool has_limits(const struct oci_resources *r)
@@ -73,28 +76,47 @@ static int make(struct run *run, struct sbx_error *err)
 	return rc < 0 ? rc : open_entry(run, err);
 }
 
-/* exec: the group of the container, or, where that is gone or closed to us, the one that its first
- * process is in now. */
-static int prepare_exec(struct run *run, struct sbx_error *err)
+static int prepare(struct run *run, struct sbx_error *err)
 {
-	struct cgroup *now;
-	int rc = open_entry(run, err);
+	struct sbx_error gone = {0};
 
-	if (rc == 0)
+	if (!run->is_exec || !run->cgroup || run->cgroup->n == 0)
+		return 0;
+	/* where it is gone or closed to us, the child enters what the first process is in */
+	if (open_entry(run, &gone) < 0)
+		log_debug("%s", gone.message);
+	(void)err;
+	return 0;
+}
+
+/* exec, in the child: the container's group, or, where that takes no process (it is gone, or the
+ * container made groups below it and moved into them), the one of its first process. */
+static int enter_for_exec(const struct run *run, const struct cgroup_entry *entry,
+			  struct sbx_error *err)
+{
+	struct cgroup_entry now_entry = {.n = 0};
+	struct cgroup *now;
+	int rc;
+
+	if (entry->n > 0 && cgroup_entry_use(entry, err) == 0)
 		return 0;
 	now = arena_alloc(run->plan->arena, sizeof(*now));
 	if (!now)
-		return rc;
+		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "enter the cgroup");
 	rc = cgroup_of_process(run->container_pid, now, err);
-	if (rc < 0)
-		return rc;
-	run->cgroup = now;
-	return open_entry(run, err);
+	if (rc == 0)
+		rc = cgroup_entry_open(now, &now_entry, err);
+	if (rc == 0)
+		rc = cgroup_entry_use(&now_entry, err);
+	cgroup_entry_close(&now_entry);
+	return rc;
 }
 
-static int prepare(struct run *run, struct sbx_error *err)
+static int enter(const struct run *run, const struct cgroup_entry *entry, struct sbx_error *err)
 {
-	return run->is_exec && run->cgroup && run->cgroup->n > 0 ? prepare_exec(run, err) : 0;
+	if (run->is_exec)
+		return enter_for_exec(run, entry, err);
+	return run->born_in_cgroup ? 0 : cgroup_entry_use(entry, err);
 }
 
 /* Only the host's root may filter devices. Rootless, device nodes are bind mounts of the host's,
@@ -104,6 +126,41 @@ static bool may_filter_devices(const struct host_facts *host)
 	return host->privileged && host->initial_userns;
 }
 
+/* The host id of the container's root; false where that is not ours to say. */
+static bool find_root(const struct oci_id_maps *maps, uint32_t *ret)
+{
+	for (size_t i = 0; i < maps->n; i++)
+		if (maps->v[i].container_id == 0 && maps->v[i].size > 0) {
+			*ret = maps->v[i].host_id;
+			return true;
+		}
+	return false;
+}
+
+/* A writable view of an own cgroup namespace is of use only to its owner. */
+static bool wants_delegation(const struct plan *plan)
+{
+	if (!(plan->namespaces.new_flags & CLONE_NEWCGROUP) ||
+	    !(plan->namespaces.new_flags & CLONE_NEWUSER))
+		return false;
+	for (size_t i = 0; i < plan->mounts.n; i++)
+		if (plan->mounts.v[i].kind == MOUNT_CGROUP &&
+		    !(plan->mounts.v[i].attr_set & MOUNT_ATTR_RDONLY))
+			return true;
+	return false;
+}
+
+static int delegate(const struct run *run, struct sbx_error *err)
+{
+	const struct plan_namespaces *ns = &run->plan->namespaces;
+	uint32_t uid, gid;
+
+	if (run->cgroup->mode != CGROUP_MODE_V2 || !wants_delegation(run->plan) ||
+	    !find_root(&ns->uid_maps, &uid) || !find_root(&ns->gid_maps, &gid))
+		return 0;
+	return cgroup_delegate(run->cgroup, uid, gid, err);
+}
+
 static int limit(struct run *run, struct sbx_error *err)
 {
 	const struct plan_cgroup *plan = &run->plan->cgroup;
@@ -111,7 +168,7 @@ static int limit(struct run *run, struct sbx_error *err)
 
 	if (rc == 0 && may_filter_devices(run->plan->host))
 		rc = cgroup_apply_devices(run->cgroup, plan->resources, err);
-	return rc;
+	return rc < 0 ? rc : delegate(run, err);
 }
 
 /* ---- stages ---- */
@@ -129,7 +186,7 @@ static int apply(struct run *run, enum stage stage, struct sbx_error *err)
 		cgroup_entry_close(entry);
 		return run->is_exec ? 0 : limit(run, err);
 	case STAGE_NAMESPACES: /* child */
-		return run->born_in_cgroup ? 0 : cgroup_entry_use(entry, err);
+		return enter(run, entry, err);
 	default:
 		return 0;
 	}

@@ -206,7 +206,9 @@ static int bind_locked(struct fixture *f, char **options)
 
 TEST(locked_flags_are_kept)
 {
-	CHECK(bind_locked(f, WORDS("rbind", "ro")) == 0);
+	char **options = WORDS("rbind", "ro"); /* lives as long as this function */
+
+	CHECK(bind_locked(f, options) == 0);
 	CHECK(build(f) == 0 && enter(f) == 0);
 	CHECK((flags_of("/in") & (ST_RDONLY | ST_NOSUID | ST_NODEV)) ==
 	      (ST_RDONLY | ST_NOSUID | ST_NODEV));
@@ -215,7 +217,9 @@ TEST(locked_flags_are_kept)
 
 TEST(locked_flags_are_not_cleared)
 {
-	CHECK(bind_locked(f, WORDS("rbind", "suid")) == 0);
+	char **options = WORDS("rbind", "suid");
+
+	CHECK(bind_locked(f, options) == 0);
 	CHECK(refuses(f, "cannot clear locked flags") == 0);
 	return 0;
 }

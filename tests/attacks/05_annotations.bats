@@ -1,0 +1,216 @@
+# Attack 5: an image's annotations reach config.json. They may narrow what an administrator set, never
+# widen it, and never stand for a profile that is required.
+load ../bats/helpers
+load attacks
+
+setup() {
+	require_root
+	# Settings are trusted only below folders that nobody else may write, which /tmp is not.
+	mount -t tmpfs -o mode=755 settings /mnt
+	helpers_setup
+	attack_setup
+	SETTINGS=/mnt/settings.json
+	settings '{}'
+}
+
+teardown() {
+	helpers_teardown
+	umount /mnt
+}
+
+# settings JSON [jq options]: the administrator's file
+settings() {
+	local filter=$1
+
+	shift
+	jq -n "$filter" "$@" >"$SETTINGS"
+}
+
+run_with_settings() {
+	run_sbx --config "$SETTINGS" run --bundle "$BUNDLE" "$ID"
+}
+
+report_with_settings() {
+	run_sbx --config "$SETTINGS" report --bundle "$BUNDLE"
+	assert_status 0
+}
+
+# The administrator's profile: only the workspace is writable, no network.
+admin() {
+	default_profile | jq -c .
+}
+
+# The image's: everything, as far as a sandbox goes.
+WIDE='{version: 1, workspace: {root: "/workspace", read: "allow", write: "allow"},
+	host: {read: "allow", write: "allow"}, network: {access: "allow"}, command: "allow"}'
+UNCONFINED='{version: 1, workspace: {root: "/workspace", read: "allow", write: "allow"},
+	host: {read: "allow", write: "allow"}, network: {access: "allow"}, command: "allow",
+	home: "real", isolation: "unconfined", ackUnconfined: true}'
+
+image_says() {
+	set_annotation dev.sbx.profile "$(jq -nc "$1")"
+}
+
+WRITE='echo x 2>/dev/null > /etc/written && echo written; ls /sys/class/net | xargs'
+
+# What WRITE says in a container that only the administrator's profile confines.
+confined() {
+	assert_status 0
+	assert_output lo
+}
+
+@test 'attack 5: no admin source: the annotation is the profile, and says so' {
+	image_says "$WIDE"
+	set_script "$WRITE"
+	run_with_settings
+	assert_status 0
+	assert_line written
+	report_with_settings
+	report_says '.sources == ["annotation:inline"] and .guarantees.writeBoundary == false'
+}
+
+@test 'attack 5: no admin source: unconfined by annotation needs a ceiling' {
+	image_says "$UNCONFINED"
+	set_script "$WRITE"
+	run_with_settings
+	assert_error unconfined
+	settings '{ceiling: '"$UNCONFINED"'}'
+	run_with_settings
+	assert_status 0
+	assert_line written
+}
+
+@test 'attack 5: a default profile: the annotation does not replace it' {
+	set_script "$WRITE"
+	run_with_settings
+	assert_line written # the control: nothing confines
+	settings '{defaultProfile: $p}' --argjson p "$(admin)"
+	run_with_settings
+	confined
+	image_says "$WIDE"
+	run_with_settings
+	confined
+	image_says "$UNCONFINED"
+	run_with_settings
+	if [ "$status" = 0 ]; then
+		confined
+	else
+		assert_error unconfined
+	fi
+}
+
+@test 'attack 5: a default profile: the annotation may narrow it' {
+	settings '{defaultProfile: $p}' --argjson p "$(admin)"
+	image_says "$WIDE | .workspace.write = \"deny\""
+	set_script 'echo x 2>/dev/null > /workspace/f || echo refused'
+	run_with_settings
+	assert_output refused
+	report_with_settings
+	report_says '.sources == ["annotation:inline", "default"]'
+}
+
+@test 'attack 5: a ceiling: the annotation stays below it' {
+	set_script "$WRITE"
+	settings '{ceiling: $p}' --argjson p "$(admin)"
+	run_with_settings
+	confined
+	for profile in "$WIDE" "$UNCONFINED"; do
+		image_says "$profile"
+		run_with_settings
+		confined
+	done
+	report_with_settings
+	report_says '.sources == ["annotation:inline", "ceiling"]'
+}
+
+@test 'attack 5: a required profile: an inline annotation is none' {
+	set_script "$WRITE"
+	settings '{requireProfile: true}'
+	run_with_settings
+	assert_error 'requires a profile'
+	for profile in "$WIDE" "$WIDE | .host.write = \"deny\"" "$UNCONFINED"; do
+		image_says "$profile"
+		run_with_settings
+		assert_status 1
+		assert_stderr 'requires a profile'
+	done
+	set_annotation dev.sbx.profile "b64:$(jq -nc "$WIDE" | base64 -w0 | tr -d = | tr +/ -_)"
+	run_with_settings
+	assert_error 'requires a profile'
+	admin >"$BATS_TEST_TMPDIR/flag.json"
+	run_sbx --config "$SETTINGS" run --profile "$BATS_TEST_TMPDIR/flag.json" --bundle "$BUNDLE" "$ID"
+	confined
+}
+
+@test 'attack 5: a required profile: the ceiling satisfies it, the annotation does not widen that' {
+	settings '{requireProfile: true, ceiling: $p}' --argjson p "$(admin)"
+	image_says "$WIDE"
+	set_script "$WRITE"
+	run_with_settings
+	confined
+}
+
+@test 'attack 5: annotations that are to be ignored are' {
+	settings '{annotations: "ignore", ceiling: $p}' --argjson p "$(admin)"
+	image_says "$WIDE | .workspace.write = \"deny\""
+	set_annotation dev.sbx.workspace /etc
+	set_script "$WRITE; echo x >/workspace/f && echo workspace"
+	run_with_settings
+	assert_status 0
+	assert_output $'lo\nworkspace'
+}
+
+# ceiling_without_root: as the administrator's profile, but the workspace is left to the bundle.
+ceiling_without_root() {
+	settings '{ceiling: ($p | del(.workspace.root))}' --argjson p "$(admin)"
+}
+
+@test 'attack 5: dev.sbx.workspace names no folder that the bundle does not mount' {
+	ceiling_without_root
+	set_annotation dev.sbx.workspace /etc
+	set_script "$WRITE"
+	run_with_settings
+	assert_status 1
+	assert_stderr workspace
+	[ ! -e "$BUNDLE/rootfs/etc/written" ]
+	set_annotation dev.sbx.workspace /workspace
+	run_with_settings
+	confined
+	set_script 'echo x >/workspace/f && echo workspace'
+	run_with_settings
+	assert_output workspace
+}
+
+@test 'attack 5: dev.sbx.workspace is refused in every other spelling' {
+	local path
+
+	ceiling_without_root
+	set_args true
+	for path in / /workspace/../etc //etc /workspace/ '' etc /proc /sys /dev; do
+		set_annotation dev.sbx.workspace "$path"
+		run_with_settings
+		assert_status 1
+	done
+	assert_no_leaks
+}
+
+@test 'attack 5: dev.sbx.workspace does not move the workspace of a profile that names one' {
+	mkdir "$BATS_TEST_TMPDIR/other"
+	bind_mount "$BATS_TEST_TMPDIR/other" /other
+	settings '{ceiling: $p}' --argjson p "$(admin)"
+	set_annotation dev.sbx.workspace /other
+	set_script 'echo x 2>/dev/null >/other/f || echo refused; echo y >/workspace/f && echo workspace'
+	run_with_settings
+	assert_output $'refused\nworkspace'
+}
+
+@test 'attack 5: settings that others may write are not trusted' {
+	settings '{ceiling: $p}' --argjson p "$(admin)"
+	set_args true
+	run_with_settings
+	assert_status 0
+	chmod 666 "$SETTINGS"
+	run_with_settings
+	assert_status 1
+	assert_stderr "$SETTINGS"
+}

@@ -29,14 +29,13 @@
 #include <unistd.h>
 
 #include "backends/linux/mount_api.h"
+#include "backends/linux/mount_table.h"
 #include "backends/linux/room.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/kernel.h"
 #include "runtime/base/path.h"
 #include "runtime/base/procfs.h"
-
-#define MOUNTINFO_MAX ((size_t)16 << 20)
 
 static const struct {
 	const char *word;
@@ -85,64 +84,14 @@ static int rootfs_plan(struct plan *plan, struct report *report, struct sbx_erro
 	return plan_propagation(mounts, spec->linux_.rootfs_propagation, err);
 }
 
-/* ---- the mount table of the calling process (proc_pid_mountinfo(5)) ---- */
-
-struct mountinfo {
-	unsigned long long id;
-	char *mount_point, *fs_type; /* into the line, unescaped */
-};
-
-static void unescape_octal(char *text)
-{
-	char *out = text;
-
-	while (*text) {
-		if (text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] >= '0' &&
-		    text[2] <= '7' && text[3] >= '0' && text[3] <= '7') {
-			*out++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 |
-					(text[3] - '0'));
-			text += 4;
-		} else {
-			*out++ = *text++;
-		}
-	}
-	*out = '\0';
-}
-
-/* Split one line in place: "ID PARENT DEV ROOT POINT OPTIONS [TAG...] - TYPE SOURCE SUPER". */
-static bool mountinfo_parse(char *line, struct mountinfo *ret)
-{
-	char *save = NULL, *field, *fields[5];
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(fields); i++) {
-		fields[i] = strtok_r(i == 0 ? line : NULL, " ", &save);
-		if (!fields[i])
-			return false;
-	}
-	do {
-		field = strtok_r(NULL, " ", &save);
-	} while (field && strcmp(field, "-") != 0);
-	ret->fs_type = field ? strtok_r(NULL, " ", &save) : NULL;
-	if (!ret->fs_type)
-		return false;
-	ret->id = strtoull(fields[0], NULL, 10);
-	ret->mount_point = fields[4];
-	unescape_octal(ret->mount_point);
-	return true;
-}
+/* ---- before the mounts ---- */
 
 static int mountinfo_read(const struct run *run, struct buf *out, struct sbx_error *err)
 {
-	cleanup_fd int fd = procfs_open(run->proc_fd, "self/mountinfo", O_RDONLY);
-	int r = fd < 0 ? fd : fd_read_all(fd, MOUNTINFO_MAX, out);
+	int r = mount_table_read(run->proc_fd, out);
 
-	if (r == 0 && !out->data)
-		r = -ENODATA;
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "read the mount table") : 0;
 }
-
-/* ---- before the mounts ---- */
 
 /*
  * Make the mount that holds the directory fd private, and only that one: with rootfsPropagation
@@ -152,7 +101,7 @@ static int mountinfo_read(const struct run *run, struct buf *out, struct sbx_err
 static int make_parent_private(const struct run *run, int fd, struct sbx_error *err)
 {
 	cleanup_buf struct buf table = BUF_INIT;
-	struct mountinfo info;
+	struct mount_line info;
 	struct statx stx, at;
 	char *save = NULL, *line;
 	int r = mountinfo_read(run, &table, err);
@@ -164,16 +113,16 @@ static int make_parent_private(const struct run *run, int fd, struct sbx_error *
 	for (line = strtok_r(table.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		cleanup_fd int mount = -EBADF;
 
-		if (!mountinfo_parse(line, &info) || info.id != stx.stx_mnt_id)
+		if (!mount_line_parse(line, &info) || info.id != stx.stx_mnt_id)
 			continue;
-		mount = path_open_no_symlinks(AT_FDCWD, info.mount_point, O_PATH);
+		mount = path_open_no_symlinks(AT_FDCWD, info.point, O_PATH);
 		if (mount < 0 || statx(mount, "", AT_EMPTY_PATH, STATX_MNT_ID, &at) < 0 ||
 		    at.stx_mnt_id != stx.stx_mnt_id)
 			break;
 		r = mount_tree_set_propagation(mount, MS_PRIVATE);
 		if (r < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -r, "make mount \"%s\" private",
-					info.mount_point);
+					info.point);
 		return 0;
 	}
 	return sbx_fail(err, SBX_E_SYSTEM, ENOENT, "find the mount that holds the root");
@@ -333,7 +282,7 @@ static int detach_host_views(const struct run *run, struct sbx_error *err)
 {
 	cleanup_buf struct buf table = BUF_INIT;
 	cleanup_free char **points = NULL;
-	struct mountinfo info;
+	struct mount_line info;
 	char *save = NULL, *line;
 	size_t n = 0, cap = 0;
 	int r = mountinfo_read(run, &table, err);
@@ -341,8 +290,8 @@ static int detach_host_views(const struct run *run, struct sbx_error *err)
 	if (r < 0)
 		return r;
 	for (line = strtok_r(table.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (!mountinfo_parse(line, &info) || !is_host_view(info.fs_type) ||
-		    path_is_below(info.mount_point, run->plan->options.rootfs))
+		if (!mount_line_parse(line, &info) || !is_host_view(info.type) ||
+		    path_is_below(info.point, run->plan->options.rootfs))
 			continue;
 		if (n == cap) {
 			char **more = reallocarray(points, cap + 64, sizeof(*points));
@@ -353,7 +302,7 @@ static int detach_host_views(const struct run *run, struct sbx_error *err)
 			points = more;
 			cap += 64;
 		}
-		points[n++] = info.mount_point;
+		points[n++] = info.point;
 	}
 	while (n-- > 0) {
 		if (umount2(points[n], MNT_DETACH | UMOUNT_NOFOLLOW) < 0 && errno != EINVAL &&

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "backends/linux/mount_api.h"
+#include "backends/linux/mount_table.h"
 #include "backends/linux/view_build.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
@@ -34,7 +35,6 @@
 
 #define MQUEUE_MAGIC	0x19800202ul
 #define PROC_ROOT_INODE 1
-#define MOUNTINFO_MAX	((size_t)16 << 20)
 #define PAGE_BYTES	4096
 #define INODES_MIN	1024
 
@@ -217,49 +217,6 @@ static const char *const kernel_types[] = {
 	"fusectl",    "devtmpfs", "nsfs",	 "resctrl",  "hugetlbfs",
 };
 
-struct mount_line {
-	unsigned long long id, parent;
-	char *point, *type; /* into the line, point unescaped */
-};
-
-static void unescape(char *text)
-{
-	char *out = text;
-
-	for (; *text; text++) {
-		if (text[0] == '\\' && text[1] && text[2] && text[3]) {
-			*out++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 |
-					(text[3] - '0'));
-			text += 3;
-		} else {
-			*out++ = *text;
-		}
-	}
-	*out = '\0';
-}
-
-/* "ID PARENT DEV ROOT POINT OPTIONS [TAG...] - TYPE SOURCE SUPER" (proc_pid_mountinfo(5)). */
-static bool line_parse(char *line, struct mount_line *ret)
-{
-	char *fields[5], *rest = line, *dash = strstr(line, " - ");
-	size_t i;
-
-	if (!dash)
-		return false;
-	ret->type = dash + 3;
-	for (i = 0; i < ARRAY_SIZE(fields); i++) {
-		fields[i] = strsep(&rest, " ");
-		if (!fields[i])
-			return false;
-	}
-	ret->type = strsep(&(char *){ret->type}, " ");
-	ret->id = strtoull(fields[0], NULL, 10);
-	ret->parent = strtoull(fields[1], NULL, 10);
-	ret->point = fields[4];
-	unescape(ret->point);
-	return true;
-}
-
 static bool is_kernel_type(const char *type)
 {
 	size_t i;
@@ -271,7 +228,7 @@ static bool is_kernel_type(const char *type)
 	return false;
 }
 
-static unsigned long long mount_id(int fd)
+static uint64_t mount_id(int fd)
 {
 	struct statx stx;
 
@@ -298,17 +255,16 @@ static int close_kernel_mount(const struct view_build *b, const struct mount_lin
 
 static int close_kernel_mounts(const struct view_build *b, struct sbx_error *err)
 {
-	cleanup_fd int fd = procfs_open(b->run->proc_fd, "self/mountinfo", O_RDONLY);
 	cleanup_buf struct buf table = BUF_INIT;
 	struct mount_line parsed;
 	char *rest, *line;
-	int r = fd < 0 ? fd : fd_read_all(fd, MOUNTINFO_MAX, &table);
+	int r = mount_table_read(b->run->proc_fd, &table);
 
 	if (r < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -r, "read the mount table");
 	rest = table.data;
 	while (r == 0 && rest && (line = strsep(&rest, "\n"))) {
-		if (line_parse(line, &parsed))
+		if (mount_line_parse(line, &parsed))
 			r = close_kernel_mount(b, &parsed, err);
 	}
 	return r;

@@ -1,0 +1,23 @@
+/*
+ * The mount table of a process, as proc_pid_mountinfo(5) writes it.
+ */
+#ifndef SBX_LINUX_MOUNT_TABLE_H
+#define SBX_LINUX_MOUNT_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/base/buf.h"
+
+struct mount_line {
+	uint64_t id;	    /* as STATX_MNT_ID */
+	char *point, *type; /* into the line, unescaped */
+};
+
+/* The calling process's table, at most 16 MiB; proc_fd as procfs_open() takes it. -errno. */
+int mount_table_read(int proc_fd, struct buf *out);
+
+/* Split one line, without its end, in place. False: it is none. */
+bool mount_line_parse(char *line, struct mount_line *ret);
+
+#endif

@@ -27,7 +27,7 @@ struct view_facts {
 
 /* Fill facts from the host's view: SBX_E_UNSAFE_PATH where a mount would show the runtime's state
  * or settings, or where a root lies in what must be covered. */
-int view_facts_gather(const struct plan *plan, struct view_facts *facts, struct sbx_error *err);
+int view_facts_gather(const struct run *run, struct view_facts *facts, struct sbx_error *err);
 
 /* destination is a file that engines bind into every container: no folder with sockets. */
 bool view_is_single_file(const char *destination);

@@ -274,7 +274,7 @@ static int view_prepare(struct run *run, struct sbx_error *err)
 	facts = arena_alloc(run->plan->arena, sizeof(*facts));
 	if (!facts)
 		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "prepare the view");
-	r = view_facts_gather(run->plan, facts, err);
+	r = view_facts_gather(run, facts, err);
 	if (r == 0)
 		*room_slot(run, &room_view) = facts;
 	return r;

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backends/linux/mount_table.h"
 #include "backends/linux/view_build.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
@@ -40,6 +41,8 @@ struct own_file {
 struct gather {
 	const struct plan *plan;
 	struct view_facts *facts;
+	int proc_fd;	       /* run's */
+	struct strings points; /* of the host's mounts; v NULL: not read yet */
 	struct own_file own[OWN_MAX];
 	size_t own_n;
 };
@@ -243,6 +246,69 @@ static int mount_shows(struct gather *g, const struct own_file *own, const struc
 	return 0;
 }
 
+/* One mount of the host, if it lies below source and so comes along to destination. */
+static int check_submount(struct gather *g, const char *point, const char *source,
+			  const char *destination, struct sbx_error *err)
+{
+	size_t skip = strcmp(source, "/") == 0 ? 0 : strlen(source);
+	char path[PATH_MAX];
+	struct stat st;
+	size_t i;
+	int n, r = 0;
+
+	if (!path_is_below(point, source) || strcmp(point, source) == 0)
+		return 0;
+	/* No look at what waits to be mounted, nor at one that is covered or gone. */
+	if (fstatat(AT_FDCWD, point, &st, AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	n = snprintf(path, sizeof(path), "%s%s", strcmp(destination, "/") == 0 ? "" : destination,
+		     point + skip);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return 0;
+	for (i = 0; r == 0 && i < g->own_n; i++)
+		r = mount_shows(g, &g->own[i], &st, path, err);
+	return r;
+}
+
+/* The host's mount points, read when the first folder is bound. */
+static int points_read(struct gather *g)
+{
+	cleanup_buf struct buf table = BUF_INIT;
+	struct mount_line parsed;
+	char *rest, *line, *text;
+	size_t lines = 1;
+	int r = mount_table_read(g->proc_fd, &table);
+
+	if (r < 0)
+		return r;
+	text = arena_strdup(g->plan->arena, table.data);
+	for (rest = table.data; (rest = strchr(rest, '\n')); rest++)
+		lines++;
+	g->points.v = arena_alloc_array(g->plan->arena, lines, sizeof(char *));
+	if (!text || !g->points.v)
+		return -ENOMEM;
+	while ((line = strsep(&text, "\n"))) {
+		if (mount_line_parse(line, &parsed))
+			g->points.v[g->points.n++] = parsed.point;
+	}
+	return 0;
+}
+
+/* A bind of a folder brings the mounts below along: each may show an own file under another name.
+ */
+static int check_submounts(struct gather *g, const char *source, const char *destination,
+			   struct sbx_error *err)
+{
+	size_t i;
+	int r = g->points.v ? 0 : points_read(g);
+
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "read the mount table");
+	for (i = 0; r == 0 && i < g->points.n; i++)
+		r = check_submount(g, g->points.v[i], source, destination, err);
+	return r;
+}
+
 static int check_mount(struct gather *g, const char *source, const char *destination,
 		       struct sbx_error *err)
 {
@@ -267,6 +333,8 @@ static int check_mount(struct gather *g, const char *source, const char *destina
 					source, destination, own->path);
 		r = mount_shows(g, own, &st, destination, err);
 	}
+	if (r == 0 && S_ISDIR(st.st_mode))
+		r = check_submounts(g, real, destination, err);
 	return r;
 }
 
@@ -413,9 +481,10 @@ static int hidden_collect(struct gather *g, struct sbx_error *err)
 	return 0;
 }
 
-int view_facts_gather(const struct plan *plan, struct view_facts *facts, struct sbx_error *err)
+int view_facts_gather(const struct run *run, struct view_facts *facts, struct sbx_error *err)
 {
-	struct gather g = {.plan = plan, .facts = facts};
+	const struct plan *plan = run->plan;
+	struct gather g = {.plan = plan, .facts = facts, .proc_fd = run->proc_fd};
 	struct stat st;
 	int r;
 

@@ -266,6 +266,62 @@ static int cover_file(const struct view_build *b, int target)
 	return r < 0 ? r : mount_tree_attach(cover, target);
 }
 
+/* May the payload rename the folder at path? A root itself is a mount and cannot be. */
+static bool is_in_writable(const struct view_build *b, const char *path)
+{
+	const struct policy *policy = b->plan->policy;
+	size_t i;
+
+	if (policy->host_write)
+		return true;
+	for (i = 0; i < policy->paths_n; i++) {
+		if (policy->paths[i].write && path_is_below(path, policy->paths[i].path) &&
+		    strcmp(path, policy->paths[i].path) != 0)
+			return true;
+	}
+	return false;
+}
+
+static int pin_folder(const struct view_build *b, const char *path)
+{
+	cleanup_fd int target = path_open_in_root_nofollow(b->source_fd, path, O_PATH);
+	cleanup_fd int clone = -EBADF;
+	struct statx stx;
+
+	if (target < 0)
+		return target;
+	if (statx(target, "", AT_EMPTY_PATH, STATX_TYPE, &stx) < 0)
+		return -errno;
+	if (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		return 0;
+	clone = mount_tree_clone_fd(target, true);
+	return clone < 0 ? clone : mount_tree_attach(clone, target);
+}
+
+/*
+ * A cover moves along when a folder above it is renamed, and the name is free for a file of the
+ * payload's own making, which the runtime would take for its own next time. A mount point cannot be
+ * renamed (rename(2), EBUSY), so each folder above becomes one, from the top.
+ */
+static int pin_parents(const struct view_build *b, const char *path)
+{
+	char parent[PATH_MAX];
+	size_t i, len = strlen(path);
+	int r = 0;
+
+	if (len >= sizeof(parent))
+		return -ENAMETOOLONG;
+	for (i = 1; r >= 0 && i < len; i++) {
+		if (path[i] != '/')
+			continue;
+		memcpy(parent, path, i);
+		parent[i] = '\0';
+		if (is_in_writable(b, parent))
+			r = pin_folder(b, parent);
+	}
+	return r;
+}
+
 /* What stands at the path now may be another mount's: then the own file is hidden already. */
 static int cover_own(struct view_build *b, const struct view_cover *cover, struct sbx_error *err)
 {
@@ -280,7 +336,13 @@ static int cover_own(struct view_build *b, const struct view_cover *cover, struc
 				cover->path);
 	if (st.st_dev != cover->device || st.st_ino != cover->inode)
 		return 0;
-	r = cover->directory ? cover_folder(b, target, cover->path) : cover_file(b, target);
+	r = pin_parents(b, cover->path);
+	if (r == 0) {
+		cleanup_close_fd(&target);
+		r = target = path_open_in_root_nofollow(b->source_fd, cover->path, O_PATH);
+	}
+	if (r >= 0)
+		r = cover->directory ? cover_folder(b, target, cover->path) : cover_file(b, target);
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "cover the runtime's own \"%s\"",
 				cover->path)
 		     : 0;

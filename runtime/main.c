@@ -211,8 +211,12 @@ int main(int argc, char **argv)
 		return report_failure(&global, &err, 1);
 	if (invocation_flag(&in, "version"))
 		return print_version();
-	if (invocation_flag(&in, "help") || operand >= argc)
-		return print_help() || operand >= argc;
+	if (invocation_flag(&in, "help"))
+		return print_help();
+	if (operand >= argc) {
+		print_help();
+		return 1;
+	}
 	rc = open_log(&global, &log_fd, &err);
 	cmd = find_verb(argv[operand]);
 	if (rc == 0 && !cmd)

@@ -203,6 +203,8 @@ int main(int argc, char **argv)
 
 	if (fd_fill_stdio() < 0)
 		return 1;
+	if (argc == 2 && strcmp(argv[1], "-V") == 0) /* as --version: another spelling of the field */
+		return print_version();
 	rc = options_parse(argc, argv, global_rows, ARRAY_SIZE(global_rows), true, values, &operand,
 			   &err);
 	if (rc == 0)

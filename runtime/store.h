@@ -31,7 +31,7 @@
 #include "runtime/base/error.h"
 
 #define CONTAINER_ID_MAX   255
-#define STATE_BYTES_MAX	   ((size_t)1 << 20)
+#define STATE_BYTES_MAX	   ((size_t)16 << 20) /* annotations: as much as config.json */
 #define STORE_START_SOCKET "start"
 
 enum container_status {

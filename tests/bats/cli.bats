@@ -7,7 +7,7 @@ load helpers
 	local flag
 
 	for flag in --version -v -V; do
-		run_sbx "$flag"
+		run --separate-stderr "$SBX_RUNTIME" "$flag"
 		assert_status 0
 		[[ ${lines[0]} =~ ^sbx-runtime\ version\ [0-9]+\.[0-9]+ ]]
 		assert_line --regexp '^(build|commit): .+'

@@ -20,7 +20,7 @@ refused() {
 	edit_config '.process.cwd = "bin"'
 	refused absolute
 	edit_config '.process.cwd = ""'
-	refused absolute
+	refused /process/cwd
 }
 
 @test 'cwd: readable by the user alone, and by root at exec' {
@@ -163,7 +163,7 @@ refused() {
 	edit_config '.process.rlimits = [{type: "RLIMIT_NOSUCH", soft: 1, hard: 2}]'
 	refused RLIMIT_NOSUCH
 	edit_config '.process.rlimits = [{type: "RLIMIT_NOFILE", soft: 3, hard: 2}]'
-	refused RLIMIT_NOFILE
+	refused /process/rlimits/0
 }
 
 @test 'oomScoreAdj: set, and left alone where it is absent' {

@@ -150,8 +150,9 @@ static int check_operands(const struct cmd *cmd, int count, struct sbx_error *er
 			count == 1 ? "" : "s");
 }
 
+/* A command line that cannot be read has status 1; what the verb itself refuses has its own. */
 static int run_verb(const struct cmd *cmd, const struct global_options *global, int argc,
-		    char **argv, struct sbx_error *err)
+		    char **argv, int *failure_status, struct sbx_error *err)
 {
 	struct option_values *values = calloc(cmd->rows_n + 1, sizeof(*values));
 	struct option_row *rows = calloc(cmd->rows_n + 1, sizeof(*rows));
@@ -172,8 +173,10 @@ static int run_verb(const struct cmd *cmd, const struct global_options *global, 
 		in.argc = argc - operand;
 		in.argv = argv + operand;
 		rc = check_operands(cmd, in.argc, err);
-		if (rc == 0)
+		if (rc == 0) {
+			*failure_status = cmd->failure_status;
 			rc = cmd->run(&in, err);
+		}
 	}
 	free(values);
 	free(rows);
@@ -199,11 +202,12 @@ int main(int argc, char **argv)
 		.values = values, .rows = global_rows, .rows_n = ARRAY_SIZE(global_rows)};
 	struct sbx_error err = {0};
 	const struct cmd *cmd;
-	int operand, log_fd, rc;
+	int failure_status = 1, operand, log_fd, rc;
 
 	if (fd_fill_stdio() < 0)
 		return 1;
-	if (argc == 2 && strcmp(argv[1], "-V") == 0) /* as --version: another spelling of the field */
+	if (argc == 2 &&
+	    strcmp(argv[1], "-V") == 0) /* as --version: another spelling of the field */
 		return print_version();
 	rc = options_parse(argc, argv, global_rows, ARRAY_SIZE(global_rows), true, values, &operand,
 			   &err);
@@ -227,9 +231,8 @@ int main(int argc, char **argv)
 	if (rc == 0 && cmd->needs_own_image)
 		rc = self_image_ensure(argv, &err);
 	if (rc == 0)
-		rc = run_verb(cmd, &global, argc - operand, argv + operand, &err);
+		rc = run_verb(cmd, &global, argc - operand, argv + operand, &failure_status, &err);
 	if (rc >= 0)
 		return rc;
-	return report_failure(&global, &err,
-			      cmd && err.code != SBX_E_USAGE ? cmd->failure_status : 1);
+	return report_failure(&global, &err, failure_status);
 }

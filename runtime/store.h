@@ -30,8 +30,9 @@
 #include "backends/linux/cgroup/cgroup.h"
 #include "runtime/base/error.h"
 
-#define CONTAINER_ID_MAX   255
-#define STATE_BYTES_MAX	   ((size_t)16 << 20) /* annotations: as much as config.json */
+#define CONTAINER_ID_MAX 255
+#define STATE_BYTES_MAX                                                                            \
+	((size_t)4 << 20) /* 20,000 annotations of 100 bytes fit with room to spare */
 #define STORE_START_SOCKET "start"
 
 enum container_status {

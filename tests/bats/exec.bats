@@ -36,10 +36,9 @@ process_file() {
 	run_exec "$ID" /etc/passwd
 	assert_error 'permission denied' 255
 	run_exec --cwd relative "$ID" true
-	[ "$status" -ne 0 ]
-	assert_stderr absolute
+	assert_error absolute 255
 	run_exec "$ID"
-	[ "$status" -ne 0 ]
+	assert_status 255
 	status_is running
 }
 
@@ -147,7 +146,7 @@ process_file() {
 	for user in 4294967296 18446744073709551616 4294967295 abc 1: :1 1:2:3 -1 0x1 ' 1' '1 ' 1:-1 '' \
 		1:4294967296 +1; do
 		run --separate-stderr sbx exec "--user=$user" "$ID" id -u
-		[ "$status" -ne 0 ]
+		assert_status 255
 		assert_output ''
 	done
 }
@@ -279,7 +278,7 @@ process_file() {
 	start_sleeper
 	for path in .. ../.. /../.. a/../..; do
 		run_exec --cgroup "$path" "$ID" true
-		[ "$status" -ne 0 ]
+		assert_status 255
 	done
 }
 

@@ -9,7 +9,7 @@
 #include "runtime/store.h"
 #include "spec/json_write.h"
 
-#define ARENA_BYTES ((size_t)16 << 20)
+#define ARENA_BYTES ((size_t)64 << 20)
 
 struct fixture {
 	char path[256];

@@ -245,6 +245,38 @@ static int stored_bits(const struct json_node *stored, uint32_t *ret)
 	return 0;
 }
 
+static int parse_stored(struct arena *arena, const char *data, size_t len, struct json_node **ret,
+			uint32_t *ret_bits, struct sbx_error *err)
+{
+	int r = json_parse(arena, "stored report", data, len, &json_limits_config, ret, err);
+
+	if (r == 0 && stored_bits(*ret, ret_bits) < 0)
+		r = sbx_fail(err, SBX_E_INVALID_STATE_FILE, 0,
+			     "read the stored report: guaranteeBits is missing or out of range");
+	return r;
+}
+
+int report_check_stored(const struct report *report, const char *data, size_t len,
+			struct sbx_error *err)
+{
+	char names[256], why[SBX_MESSAGE_MAX - 320] = "";
+	cleanup_arena struct arena arena;
+	struct json_node *stored = NULL;
+	uint32_t bits = 0;
+	int r;
+
+	arena_init(&arena, STORED_ARENA_BYTES);
+	r = parse_stored(&arena, data, len, &stored, &bits, err);
+	if (r < 0 || (bits & ~report->reached) == 0)
+		return r;
+	bits &= ~report->reached;
+	name_bits(bits, names, sizeof(names));
+	name_entries(report, bits, why, sizeof(why));
+	return sbx_fail(err, SBX_E_GUARANTEE_UNAVAILABLE, 0,
+			"confine a further process as the container was: %s is not enforced here%s",
+			names, why);
+}
+
 int report_rewrite(struct json_writer *w, const char *data, size_t len, bool alive,
 		   struct sbx_error *err)
 {
@@ -254,12 +286,9 @@ int report_rewrite(struct json_writer *w, const char *data, size_t len, bool ali
 	int r;
 
 	arena_init(&arena, STORED_ARENA_BYTES);
-	r = json_parse(&arena, "stored report", data, len, &json_limits_config, &stored, err);
+	r = parse_stored(&arena, data, len, &stored, &bits, err);
 	if (r < 0)
 		return r;
-	if (stored_bits(stored, &bits) < 0)
-		return sbx_fail(err, SBX_E_INVALID_STATE_FILE, 0,
-				"read the stored report: guaranteeBits is missing or out of range");
 	json_begin_object(w, NULL);
 	for (const struct json_node *child = stored->child; child; child = child->next)
 		if (strcmp(child->key, "now") != 0)

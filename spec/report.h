@@ -64,6 +64,14 @@ void report_write(struct json_writer *w, const char *key, const struct report *r
 int report_rewrite(struct json_writer *w, const char *data, size_t len, bool alive,
 		   struct sbx_error *err);
 
+/*
+ * SBX_E_GUARANTEE_UNAVAILABLE where a bit of a stored report is not reached by this one: a further
+ * process must not make less of what the container's report says. SBX_E_INVALID_STATE_FILE as
+ * above.
+ */
+int report_check_stored(const struct report *report, const char *data, size_t len,
+			struct sbx_error *err);
+
 const char *outcome_name(enum outcome outcome);
 
 #endif

@@ -15,6 +15,7 @@
 #include "runtime/inherit.h"
 #include "runtime/sockets.h"
 
+#define REPORT_BYTES_MAX  ((size_t)1 << 20)
 #define PROCESS_BYTES_MAX ((size_t)4 << 20)
 
 static const struct option_row rows[] = {
@@ -181,6 +182,17 @@ static int check_status(const struct invocation *in, const struct container *c,
 	}
 }
 
+/* What can be enforced here and now may be less than where create ran. */
+static int check_guarantees(const struct container *c, struct sbx_error *err)
+{
+	cleanup_buf struct buf stored = BUF_INIT;
+	int rc = fd_read_file_at(c->dir_fd, "report", REPORT_BYTES_MAX, &stored);
+
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_INVALID_STATE_FILE, -rc, "read the stored report");
+	return report_check_stored(&c->report, stored.data ? stored.data : "", stored.len, err);
+}
+
 static int plan_exec(const struct invocation *in, struct container *c, struct sbx_error *err)
 {
 	const char *fds = invocation_value(in, "preserve-fds");
@@ -208,6 +220,8 @@ static int plan_exec(const struct invocation *in, struct container *c, struct sb
 	host_probe(&c->host);
 	rc = plan_build(&c->arena, c->policy, &c->host, &options, &c->plan, &c->report, err);
 	c->run.plan = c->plan;
+	if (rc == 0 && c->state.confined)
+		rc = check_guarantees(c, err);
 	if (rc == 0)
 		rc = inherit_check(c->plan, err);
 	return rc;

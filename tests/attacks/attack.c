@@ -8,7 +8,8 @@
  *   handle PATH      opens the root folder of PATH's file system by a made-up handle; lists it
  *   connect IP PORT  a TCP connection; RESULT
  *   open PATH FLAGS  FLAGS of r, w, c (create), t (truncate); RESULT
- *   without WHAT CMD runs CMD under a filter that hides landlock, seccomp or mountapi (ENOSYS)
+ *   without WHAT CMD runs CMD under a filter that answers ENOSYS to landlock, seccomp or mountapi;
+ *                    "eperm:WHAT" answers EPERM
  *
  * RESULT is "ok" or the errno's name. Exit status 0 where the verb ran at all.
  */
@@ -367,8 +368,16 @@ static struct sock_filter no_seccomp[] = {
 	DENY(PR_SET_SECCOMP),
 	END};
 
+static void answer_eperm(const struct sock_fprog *prog)
+{
+	for (size_t i = 0; i < prog->len; i++)
+		if (prog->filter[i].k == (SECCOMP_RET_ERRNO | ENOSYS))
+			prog->filter[i].k = SECCOMP_RET_ERRNO | EPERM;
+}
+
 static int verb_without(int argc, char **argv)
 {
+	static const char eperm[] = "eperm:";
 	const struct {
 		const char *name;
 		struct sock_fprog prog;
@@ -377,13 +386,20 @@ static int verb_without(int argc, char **argv)
 		{"mountapi", {COUNT(no_mount_api), no_mount_api}},
 		{"seccomp", {COUNT(no_seccomp), no_seccomp}},
 	};
+	const char *what = argv[0];
+	bool is_eperm;
 	size_t i;
 
 	if (argc < 2)
 		return 2;
+	is_eperm = strncmp(what, eperm, sizeof(eperm) - 1) == 0;
+	if (is_eperm)
+		what += sizeof(eperm) - 1;
 	for (i = 0; i < COUNT(lacks); i++) {
-		if (strcmp(lacks[i].name, argv[0]) != 0)
+		if (strcmp(lacks[i].name, what) != 0)
 			continue;
+		if (is_eperm)
+			answer_eperm(&lacks[i].prog);
 		/* Without no_new_privs, which the program under test may not have either. */
 		if (syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &lacks[i].prog) < 0) {
 			perror("seccomp");

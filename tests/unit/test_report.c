@@ -259,6 +259,43 @@ static void test_stored_report_is_judged(void **state)
 	}
 }
 
+/* A further process reaches what the container did, or more. */
+static void test_check_stored(void **state)
+{
+	static const struct {
+		const char *stored;
+		bool good;
+	} rows[] = {
+		{"{'guaranteeBits':0}", true},	  {"{'guaranteeBits':1}", true},
+		{"{'guaranteeBits':3}", false},	  {"{'guaranteeBits':2}", false},
+		{"{'guaranteeBits':256}", false}, {"", false},
+	};
+	struct arena arena;
+	struct report report;
+
+	(void)state;
+	arena_init(&arena, (size_t)1 << 20);
+	report_init(&report, &arena);
+	report.asked = 3;
+	report_add(&report, "processes", "namespace", OUTCOME_ENFORCED, 1, "there");
+	report_add(&report, "files", "landlock", OUTCOME_UNENFORCED, 2, "not there");
+	report_finish(&report, true);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct sbx_error err = {0};
+		int r = report_check_stored(&report, quoted(rows[i].stored), strlen(rows[i].stored),
+					    &err);
+
+		if ((r == 0) != rows[i].good)
+			fail_msg("%s: %d", rows[i].stored, r);
+		if (i == 2) {
+			assert_int_equal(err.code, SBX_E_GUARANTEE_UNAVAILABLE);
+			assert_non_null(strstr(err.message, "writeBoundary is not enforced"));
+			assert_non_null(strstr(err.message, "not there"));
+		}
+	}
+	arena_release(&arena);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -274,6 +311,7 @@ int main(void)
 		TEST(test_written),
 		TEST(test_stored_report_does_not_change),
 		TEST(test_stored_report_is_judged),
+		TEST(test_check_stored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

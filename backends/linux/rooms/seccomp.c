@@ -2,8 +2,8 @@
  * System call filters: compiled in the runtime before the clone, installed in the child.
  *
  * Under a profile two filters are installed, the floor first: the bundle's own may forbid
- * seccomp(2) itself. Where the kernel has no filters a profile's floor is reported as not enforced,
- * and a bundle that asks for one is refused.
+ * seccomp(2) itself. Where the kernel has no filters a profile is refused, and so is a bundle that
+ * asks for one.
  */
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -26,24 +26,24 @@ struct filters {
 	(GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY) | GUARANTEE_BIT(GUARANTEE_WRITE_BOUNDARY) |     \
 	 GUARANTEE_BIT(GUARANTEE_READ_BOUNDARY) | GUARANTEE_BIT(GUARANTEE_NETWORK_BOUNDARY))
 
-static void floor_plan(struct plan *plan, struct report *report)
+/* No boundary of a profile stands without the floor, and there is no lesser one to fall back to. */
+static int floor_plan(struct plan *plan, struct report *report, struct sbx_error *err)
 {
 	enum floor_machine machine;
 
-	if (!plan->host->seccomp_filter) {
-		report_add(report, "syscalls", "seccomp", OUTCOME_UNENFORCED, FLOOR_CARRIES,
-			   "the kernel has no seccomp filters (CONFIG_SECCOMP_FILTER), or an outer "
-			   "filter refuses them");
-		return;
-	}
-	if (!seccomp_floor_native(&machine)) {
-		report_add(report, "syscalls", "seccomp", OUTCOME_UNENFORCED, FLOOR_CARRIES,
-			   "no table of system calls for this machine");
-		return;
-	}
+	if (!plan->host->seccomp_filter)
+		return sbx_fail(err, SBX_E_GUARANTEE_UNAVAILABLE, 0,
+				"confine system calls, which every profile needs: the kernel has "
+				"no seccomp filters (CONFIG_SECCOMP_FILTER), or an outer filter "
+				"refuses them");
+	if (!seccomp_floor_native(&machine))
+		return sbx_fail(err, SBX_E_GUARANTEE_UNAVAILABLE, 0,
+				"confine system calls, which every profile needs: no table of "
+				"system calls for this machine");
 	plan->seccomp.floor = true;
 	report_add(report, "syscalls", "seccomp", OUTCOME_ENFORCED, FLOOR_CARRIES,
 		   "a filter of the profile's own beside the bundle's");
+	return 0;
 }
 
 static int seccomp_plan(struct plan *plan, struct report *report, struct sbx_error *err)
@@ -61,9 +61,7 @@ static int seccomp_plan(struct plan *plan, struct report *report, struct sbx_err
 					   "filters, or an outer filter refuses them");
 		plan->seccomp.bundle = bundle;
 	}
-	if (plan->policy->confined)
-		floor_plan(plan, report);
-	return 0;
+	return plan->policy->confined ? floor_plan(plan, report, err) : 0;
 }
 
 static void filters_free(struct filters *filters)

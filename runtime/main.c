@@ -228,9 +228,9 @@ int main(int argc, char **argv)
 	if (rc == 0 && !cmd)
 		rc = sbx_fail(&err, SBX_E_USAGE, 0, "unknown verb \"%s\", see %s --help",
 			      argv[operand], PACKAGE_NAME);
-	if (rc == 0 && cmd->needs_own_image)
+	if (rc == 0 && cmd && cmd->needs_own_image)
 		rc = self_image_ensure(argv, &err);
-	if (rc == 0)
+	if (rc == 0 && cmd)
 		rc = run_verb(cmd, &global, argc - operand, argv + operand, &failure_status, &err);
 	if (rc >= 0)
 		return rc;

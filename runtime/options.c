@@ -29,11 +29,8 @@ static int rewrite_single_dash(char **word, const struct option_row *rows, size_
 	for (size_t i = 0; i < rows_n; i++) {
 		if (!row_is_named(&rows[i], name, len))
 			continue;
-		longer = malloc(strlen(*word) + 2);
-		if (!longer)
+		if (asprintf(&longer, "-%s", *word) < 0)
 			return -ENOMEM;
-		longer[0] = '-';
-		strcpy(longer + 1, *word);
 		*word = longer;
 		return 0;
 	}

@@ -37,7 +37,7 @@ static int open_directory(const char *path, char name[NAME_MAX + 1])
 
 	if (!*last || strlen(last) > NAME_MAX || (slash && slash - path >= PATH_MAX))
 		return -EINVAL;
-	strcpy(name, last);
+	memcpy(name, last, strlen(last) + 1);
 	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
 	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;

@@ -21,10 +21,10 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/path.h"
+#include "runtime/trusted_file.h"
 
 #define ROOT_NAME	"sbx-runtime"
 #define DEFAULT_ROOT	"/run/" ROOT_NAME
-#define OVERFLOW_UID	65534 /* what an unmapped owner looks like: user_namespaces(7) */
 #define ROOT_LINKS_MAX	8
 #define LOCK_TRIES	100
 #define CONTAINER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -41,23 +41,18 @@ struct walk {
 	int links;
 };
 
-/* Inside a user namespace that does not map every id, all unmapped owners look the same. */
-static bool in_partial_userns(void)
-{
-	cleanup_buf struct buf map = BUF_INIT;
-	unsigned long inside, outside, count;
-
-	if (fd_read_file_at(AT_FDCWD, "/proc/self/uid_map", 4096, &map) < 0 || !map.data)
-		return false;
-	return sscanf(map.data, "%lu %lu %lu", &inside, &outside, &count) == 3 &&
-	       !(inside == 0 && outside == 0 && count == UINT32_MAX);
-}
-
+/* Inside a user namespace that does not map every id, all unmapped owners look the same: there the
+ * machine's root may be one of them. */
 static bool is_trusted_owner(uid_t uid, bool may_be_unmapped)
 {
+	struct caller_identity caller;
+
 	if (uid == 0 || uid == geteuid())
 		return true;
-	return may_be_unmapped && uid == OVERFLOW_UID && in_partial_userns();
+	if (!may_be_unmapped)
+		return false;
+	caller_identify(&caller);
+	return !caller.initial_userns && uid == caller.machine_root;
 }
 
 /* The rules of store.h for one component, a directory or a link; rest is what follows it. */
@@ -471,7 +466,8 @@ int store_list(const struct store *store, char ***ret_ids, struct sbx_error *err
 		free_ids(ids, n);
 		return sbx_fail(err, SBX_E_SYSTEM, rc, "list the runtime root \"%s\"", store->root);
 	}
-	qsort(ids, n, sizeof(*ids), compare_ids);
+	if (n > 0)
+		qsort(ids, n, sizeof(*ids), compare_ids);
 	*ret_ids = ids;
 	return (int)n;
 }

@@ -51,6 +51,7 @@ static void read_map(char *text, struct caller_identity *ret)
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		unsigned long inside, outside, count;
 
+		/* The kernel wrote it. NOLINTNEXTLINE(cert-err34-c) */
 		if (sscanf(line, "%lu %lu %lu", &inside, &outside, &count) != 3)
 			continue;
 		if (inside == 0 && outside == 0 && count == UINT32_MAX)

@@ -245,6 +245,7 @@ int oci_parse(struct arena *arena, const char *data, size_t len, struct oci_spec
 	if (r < 0)
 		return r;
 	spec = made;
+	/* Where parsing succeeded it made one. NOLINTNEXTLINE(clang-analyzer-core.*) */
 	spec->json = root;
 	r = oci_check(spec, err);
 	if (r == 0)

@@ -235,7 +235,7 @@ static int check_process(struct decoder *d, const struct json_node *object, void
 	if (process->args.v && process->args.n == 0)
 		return decode_fail(d, json_get(object, "args"), "is empty");
 	node = node ? node->child : NULL;
-	for (size_t i = 0; i < process->rlimits_n; i++, node = node->next)
+	for (size_t i = 0; node && i < process->rlimits_n; i++, node = node->next)
 		for (size_t k = 0; k < i; k++)
 			if (process->rlimits[k].resource == process->rlimits[i].resource)
 				return decode_fail(d, json_get(node, "type"),

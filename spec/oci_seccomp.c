@@ -115,7 +115,7 @@ static int check_notify(struct decoder *d, const struct json_node *object,
 		return decode_fail(d, json_get(object, "defaultAction"),
 				   "is SCMP_ACT_NOTIFY, which only single system calls may have");
 	node = node ? node->child : NULL;
-	for (size_t i = 0; i < seccomp->rules_n; i++, node = node->next) {
+	for (size_t i = 0; node && i < seccomp->rules_n; i++, node = node->next) {
 		const struct oci_seccomp_rule *rule = &seccomp->rules[i];
 
 		if (strcmp(rule->action, "SCMP_ACT_NOTIFY") != 0)

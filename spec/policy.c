@@ -113,32 +113,41 @@ static int compare_rules(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-static struct path_rule path_rule_of(const struct profile_root *root, const char *feature)
+static int add_path_rule(struct arena *arena, const struct profile_root *root, const char *feature,
+			 const char *pointer, const char *path_member, struct policy *policy)
 {
-	return (struct path_rule){root->path, root->read == ACCESS_ALLOW,
-				  root->write == ACCESS_ALLOW, feature};
+	struct path_rule rule = {
+		.path = root->path,
+		.read = root->read == ACCESS_ALLOW,
+		.write = root->write == ACCESS_ALLOW,
+		.feature = feature,
+		.pointer = pointer,
+		.path_pointer = pointer ? arena_printf(arena, "%s/%s", pointer, path_member) : NULL,
+	};
+
+	if (!rule.feature || !rule.path_pointer)
+		return -ENOMEM;
+	policy->paths[policy->paths_n++] = rule;
+	return 0;
 }
 
 static int collect_paths(struct arena *arena, const struct profile *profile, struct policy *policy,
 			 struct sbx_error *err)
 {
-	struct path_rule *rules = arena_alloc_array(arena, profile->roots_n + 1, sizeof(*rules));
-	size_t n = 0;
+	int r = 0;
 
-	if (!rules)
+	policy->paths = arena_alloc_array(arena, profile->roots_n + 1, sizeof(*policy->paths));
+	if (!policy->paths)
 		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "make the policy");
 	if (profile->workspace.path)
-		rules[n++] = path_rule_of(&profile->workspace, "workspace");
-	for (size_t i = 0; i < profile->roots_n; i++) {
-		const char *feature = arena_printf(arena, "roots[%zu]", i);
-
-		if (!feature)
-			return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "make the policy");
-		rules[n++] = path_rule_of(&profile->roots[i], feature);
-	}
-	qsort(rules, n, sizeof(*rules), compare_rules);
-	policy->paths = rules;
-	policy->paths_n = n;
+		r = add_path_rule(arena, &profile->workspace, "workspace", "/workspace", "root",
+				  policy);
+	for (size_t i = 0; r == 0 && i < profile->roots_n; i++)
+		r = add_path_rule(arena, &profile->roots[i], arena_printf(arena, "roots[%zu]", i),
+				  arena_printf(arena, "/roots/%zu", i), "path", policy);
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "make the policy");
+	qsort(policy->paths, policy->paths_n, sizeof(*policy->paths), compare_rules);
 	return 0;
 }
 
@@ -150,17 +159,6 @@ static const struct path_rule *enclosing_rule(const struct policy *policy, size_
 		if (path_is_below(policy->paths[index].path, policy->paths[i].path))
 			return &policy->paths[i];
 	return NULL;
-}
-
-/* Pointer of the member "read" or "write" of a rule: "/roots/3/read", "/workspace/read". */
-static void rule_pointer(const struct path_rule *rule, const char *member, char *out, size_t size)
-{
-	unsigned index;
-
-	if (sscanf(rule->feature, "roots[%u]", &index) == 1)
-		snprintf(out, size, "/roots/%u/%s", index, member);
-	else
-		snprintf(out, size, "/%s/%s", rule->feature, member);
 }
 
 /* A narrower rule inside a wider one needs a carve-out by mounts. */
@@ -178,7 +176,7 @@ static int refuse_carve_outs(const struct policy *policy, struct sbx_error *err)
 
 		if (!member)
 			continue;
-		rule_pointer(rule, member, pointer, sizeof(pointer));
+		snprintf(pointer, sizeof(pointer), "%s/%s", rule->pointer, member);
 		return sbx_fail_at(err, SBX_E_UNSUPPORTED, pointer,
 				   "the profile narrows %s of \"%s\" inside %s%s%s, where it is "
 				   "allowed: carve-outs: %s",

@@ -17,9 +17,11 @@
 #define POLICY_HOME_NAME	  ".home"    /* below scratch, isolated home */
 
 struct path_rule {
-	const char *path;    /* canonical, inside the container */
-	bool read, write;    /* effective: only "allow" opens */
-	const char *feature; /* report name: "workspace", "roots[0]" */
+	const char *path;	  /* canonical, inside the container */
+	bool read, write;	  /* effective: only "allow" opens */
+	const char *feature;	  /* report name: "workspace", "roots[0]" */
+	const char *pointer;	  /* in the profile: "/workspace", "/roots/0" */
+	const char *path_pointer; /* of its path: "/workspace/root", "/roots/0/path" */
 };
 
 struct policy {

@@ -89,10 +89,9 @@ static int check_protect(const struct profile_decoder *p, const struct json_node
 	if ((*ret)[0] == '@')
 		return profile_refuse(
 			p, node, "the set \"%s\" is not known: \"@git\" is the only one", *ret);
-	joined[0] = '/';
 	if (strlen(*ret) >= PATH_MAX - 1)
 		return profile_refuse(p, node, "the path is too long");
-	strcpy(joined + 1, *ret);
+	snprintf(joined, sizeof(joined), "/%s", *ret);
 	if (!(*ret)[0] || (*ret)[0] == '/' || !path_is_canonical(joined))
 		return profile_refuse(
 			p, node,
@@ -325,8 +324,12 @@ static int fill_workspace(const struct profile_decoder *p, const struct json_nod
 	if (p->workspace_root_needed) {
 		char pointer[PROFILE_POINTER_MAX];
 
-		json_pointer(node, pointer, sizeof(pointer) - sizeof("/workspace/root"));
-		strcat(pointer, "/workspace/root");
+		const char member[] = "/workspace/root";
+		size_t used;
+
+		json_pointer(node, pointer, sizeof(pointer) - sizeof(member));
+		used = strlen(pointer);
+		memcpy(pointer + used, member, sizeof(member));
 		return sbx_fail_at(p->err, SBX_E_INVALID_PROFILE, pointer,
 				   "the member \"root\" is missing: the profile needs a workspace");
 	}

@@ -16,7 +16,8 @@ int mount_make_filesystem(const struct plan_mount *m, mode_t covered, struct sbx
 
 /*
  * A clone of m's source with m's attributes. root_fd: the container's root, where the source lies
- * inside it. prepared_fd: a clone that the runtime made already (owned from here on), or negative. On /proc only the root of a procfs is taken.
+ * inside it. prepared_fd: a clone that the runtime made already (owned from here on), or negative.
+ * On /proc only the root of a procfs is taken.
  */
 int mount_make_bind(int root_fd, const struct plan_mount *m, int prepared_fd,
 		    struct sbx_error *err);

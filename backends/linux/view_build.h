@@ -32,9 +32,6 @@ int view_facts_gather(const struct run *run, struct view_facts *facts, struct sb
 /* destination is a file that engines bind into every container: no folder with sockets. */
 bool view_is_single_file(const char *destination);
 
-/* The JSON pointer of a rule in the profile, for messages ("/workspace/root"). */
-void view_rule_pointer(const struct path_rule *rule, char *out, size_t size);
-
 /* A build in progress. */
 struct view_build {
 	struct run *run;

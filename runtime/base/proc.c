@@ -103,7 +103,7 @@ bool proc_is_alive(pid_t pid, uint64_t start_ticks)
 int proc_open_pidfd(pid_t pid, uint64_t start_ticks)
 {
 	cleanup_fd int pidfd = -EBADF;
-	uint64_t ticks;
+	uint64_t ticks = 0;
 	int rc;
 
 	if (pid <= 0)

@@ -103,7 +103,7 @@ static int run_list(const struct invocation *in, struct sbx_error *err)
 	if (rc == 0)
 		rc = store_list(&store, &ids, err);
 	if (rc >= 0)
-		rc = print_list(in, ids, err);
+		rc = print_list(in, ids ? ids : none, err);
 	for (char **id = ids; id && *id; id++)
 		free(*id);
 	free(ids);

@@ -148,7 +148,7 @@ watch_rounds() {
 	done
 	stop_watcher
 	printf '%s\n' "$findings"
-	! grep -qx 'exe ok' <<<"$findings"
+	refute grep -qx 'exe ok' <<<"$findings"
 	unchanged "$ORIGINAL" "$SBX_RUNTIME"
 }
 

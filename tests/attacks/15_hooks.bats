@@ -161,7 +161,7 @@ reading_hook() {
 	assert_same 'hook and payload' "$(head -n 4 <<<"$with")" "$(tail -n 4 <<<"$with")"
 	grep -qx 'NoNewPrivs:1' <<<"$with"
 	grep -qx 'Seccomp:2' <<<"$with"
-	! grep -qxF "$(grep CapEff <<<"$without" | head -n 1)" <<<"$with"
+	refute grep -qxF "$(grep CapEff <<<"$without" | head -n 1)" <<<"$with"
 }
 
 @test 'attack 15: createContainer has an empty environment, and the bundle as its folder' {

@@ -23,7 +23,7 @@ no_controls() {
 		cat -v "$1" >&2
 		return 1
 	}
-	! LC_ALL=C grep -q $'\xc2[\x80-\x9f]' "$1"
+	refute env LC_ALL=C grep -q $'\xc2[\x80-\x9f]' "$1"
 }
 
 # says ARGS...: the program's stderr is one line without a control byte, and it failed.
@@ -49,7 +49,7 @@ says() {
 	set_args "/bin/$EVIL"
 	says run --bundle "$BUNDLE" "$ID"
 	set_args true
-	edit_config '.process.cwd = $e' --arg e "/$EVIL/$ESC[1m"
+	edit_config '.process.cwd = $e' --arg e "/$EVIL/${ESC}[1m"
 	edit_config '.mounts += [{destination: $e, type: "none", source: $e, options: ["bind"]}]' \
 		--arg e "/$EVIL"
 	says run --bundle "$BUNDLE" "$ID"
@@ -101,7 +101,7 @@ says() {
 		else
 			sbx plan "$BUNDLE" >"$BATS_TEST_TMPDIR/out" || sbx plan --bundle "$BUNDLE" >"$BATS_TEST_TMPDIR/out"
 		fi
-		! LC_ALL=C grep -q "$ESC" "$BATS_TEST_TMPDIR/out"
+		refute env LC_ALL=C grep -q "$ESC" "$BATS_TEST_TMPDIR/out"
 		jq -e . "$BATS_TEST_TMPDIR/out" >/dev/null
 	done
 }

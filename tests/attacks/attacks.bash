@@ -23,6 +23,7 @@ bind_mount() {
 }
 
 # all_capabilities: as `podman run --cap-add ALL` would have it.
+# shellcheck disable=SC2046 # names without blanks
 all_capabilities() {
 	edit_config '.process.capabilities = ($ARGS.positional |
 		{bounding: ., effective: ., permitted: ., inheritable: []})' --args -- \

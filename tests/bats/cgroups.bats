@@ -279,7 +279,7 @@ start_occupant() {
 	echo +hugetlb >"$unified/cgroup.subtree_control"
 	echo +hugetlb >"$unified$CGROUP/cgroup.subtree_control"
 	echo +hugetlb >"$unified$CGROUP/$ID/cgroup.subtree_control"
-	! sh -c "echo \$\$ >'$unified$CGROUP/$ID/cgroup.procs'" 2>/dev/null # control: it takes none
+	refute sh -c "echo \$\$ >'$unified$CGROUP/$ID/cgroup.procs'" 2>/dev/null # control: it takes none
 	sbx_detached exec -d --pid-file "$BATS_TEST_TMPDIR/exec.pid" "$ID" sleep 1001
 	assert_status 0
 	grep -q "^0::$CGROUP/$ID/below$" "/proc/$(cat "$BATS_TEST_TMPDIR/exec.pid")/cgroup"

@@ -231,6 +231,7 @@ run_container() {
 }
 
 # create_container [ARGS]: `create`, and the test fails where that fails.
+# shellcheck disable=SC2120 # the files that load this pass some
 create_container() {
 	sbx_detached create --bundle "$BUNDLE" "$@" "$ID"
 	assert_status 0

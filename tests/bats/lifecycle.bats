@@ -393,7 +393,9 @@ listen_for_console() {
 }
 
 @test 'terminal: a console socket path longer than an address' {
-	local deep=$BATS_TEST_TMPDIR/$(printf 'd%.0s' {1..120})
+	local deep
+
+	deep=$BATS_TEST_TMPDIR/$(printf 'd%.0s' {1..120})
 
 	mkdir "$deep"
 	(cd "$deep" && exec "$SBX_TEST_BIN/probe" receive-console s >"$deep/out" </dev/null 3>&-) &

@@ -97,7 +97,7 @@ profile() {
 	[[ $output =~ ^b64:[A-Za-z0-9_-]+$ ]]
 	text=${output#b64:}
 	while [ $((${#text} % 4)) -ne 0 ]; do
-		text+==
+		text+='='
 	done
 	tr _- /+ <<<"$text" | base64 -d >decoded.json
 	profile fingerprint decoded.json

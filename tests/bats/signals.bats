@@ -27,7 +27,7 @@ create_container() {
 	status=0
 	sbx create --bundle "$BUNDLE" "$ID" >"$BATS_TEST_TMPDIR/stdout.ticks" \
 		2>"$BATS_TEST_TMPDIR/stderr" </dev/null || status=$?
-	output= stderr=$(cat "$BATS_TEST_TMPDIR/stderr")
+	output='' stderr=$(cat "$BATS_TEST_TMPDIR/stderr")
 	assert_status 0
 }
 

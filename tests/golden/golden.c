@@ -3,7 +3,8 @@
  *
  * Each folder of tests/golden/cases holds config.json, optionally profile.json and host (one word a
  * line: "rootless", "no-landlock"), and expected: the JSON that planning prints, or one line "error
- * CODE POINTER". Speaks TAP. SBX_GOLDEN_UPDATE=1 rewrites expected; the diff is then read by a person.
+ * CODE POINTER". Speaks TAP. SBX_GOLDEN_UPDATE=1 rewrites expected; the diff is then read by a
+ * person.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -70,7 +71,8 @@ static int plan_case(struct golden *g, struct sbx_error *err)
 	static char flag_source[] = "flag:golden";
 	static char *source_list[] = {flag_source, NULL};
 	struct strings sources = {source_list, 1}, none = {0};
-	const struct plan_options options = {.id = "golden", .bundle = "/bundle", .rootfs = "/bundle/rootfs"};
+	const struct plan_options options = {
+		.id = "golden", .bundle = "/bundle", .rootfs = "/bundle/rootfs"};
 	cleanup_buf struct buf text = BUF_INIT;
 	struct profile *profile = NULL;
 	struct oci_spec *spec;
@@ -87,7 +89,8 @@ static int plan_case(struct golden *g, struct sbx_error *err)
 	if (rc == 0)
 		rc = read_profile(g, &profile, err);
 	if (rc == 0)
-		rc = policy_build(&g->arena, spec, profile, profile ? &sources : &none, &policy, err);
+		rc = policy_build(&g->arena, spec, profile, profile ? &sources : &none, &policy,
+				  err);
 	if (rc == 0)
 		rc = plan_build(&g->arena, policy, &g->host, &options, &plan, &report, err);
 	if (rc < 0)

@@ -117,7 +117,7 @@ int devices_normalise_v1(const struct device_rules *rules, struct device_excepti
 static void format_number(int64_t number, char out[24])
 {
 	if (number < 0)
-		strcpy(out, "*");
+		snprintf(out, 24, "*");
 	else
 		snprintf(out, 24, "%lld", (long long)number);
 }

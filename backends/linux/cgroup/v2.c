@@ -158,7 +158,7 @@ int cgroup_delegate(const struct cgroup *cg, uid_t uid, gid_t gid, struct sbx_er
 	if (dir < 0)
 		return cgroup_fail(err, h, -dir, "open cgroup");
 	if (cgroup_read_file_at(AT_FDCWD, DELEGATE_LIST, list, sizeof(list)) <= 0)
-		strcpy(list, always_delegated);
+		snprintf(list, sizeof(list), "%s", always_delegated);
 	r = give(dir, list, uid, gid);
 	return r < 0 ? cgroup_fail(err, h, -r, "delegate cgroup") : 0;
 }

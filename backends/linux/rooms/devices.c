@@ -131,12 +131,13 @@ static int devices_plan(struct plan *plan, struct report *report, struct sbx_err
 	memcpy(devices->v, defaults, sizeof(defaults));
 	devices->n = ARRAY_SIZE(defaults);
 	for (i = 0; i < config->devices_n; i++) {
-		struct plan_device device;
+		struct plan_device device = {0};
 
 		r = plan_device(&config->devices[i], i, &device, plan->arena, err);
 		if (r < 0)
 			return r;
-		/* always the link to pts/ptmx: a node would open the host's instance */
+		/* Always the link to pts/ptmx: a node would open the host's instance.
+		 * A planned device has a path. NOLINTNEXTLINE(clang-analyzer-core.*) */
 		if (strcmp(device.path, "/dev/ptmx") != 0)
 			add_device(devices, &device);
 	}

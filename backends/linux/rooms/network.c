@@ -146,7 +146,7 @@ static int make_own_namespace(struct run *run, struct sbx_error *err)
 
 static int check_boundary(const struct run *run, struct sbx_error *err)
 {
-	uint32_t now[3];
+	uint32_t now[3] = {0};
 	int rc;
 
 	if (!is_confined_off(run->plan))

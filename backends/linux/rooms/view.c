@@ -30,16 +30,6 @@
 #define WRITE_BIT GUARANTEE_BIT(GUARANTEE_WRITE_BOUNDARY)
 #define HOME_NAME ".home"
 
-void view_rule_pointer(const struct path_rule *rule, char *out, size_t size)
-{
-	unsigned index;
-
-	if (sscanf(rule->feature, "roots[%u]", &index) == 1)
-		snprintf(out, size, "/roots/%u/path", index);
-	else
-		snprintf(out, size, "/%s/root", rule->feature);
-}
-
 /* ---- plan ---- */
 
 /* Single files that engines bind into every container; anything else may be a folder. */
@@ -209,7 +199,6 @@ static int check_host_root(const struct plan *plan, struct sbx_error *err)
 /* Device nodes are opened by no value of a profile, so no root may hold them. */
 static int check_roots(const struct policy *policy, struct sbx_error *err)
 {
-	char pointer[64];
 	size_t i;
 
 	for (i = 0; i < policy->paths_n; i++) {
@@ -217,8 +206,7 @@ static int check_roots(const struct policy *policy, struct sbx_error *err)
 
 		if (!path_is_below(path, "/dev") || path_is_below(path, "/dev/shm"))
 			continue;
-		view_rule_pointer(&policy->paths[i], pointer, sizeof(pointer));
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, pointer,
+		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, policy->paths[i].path_pointer,
 				   "use \"%s\" as a root: no value of a profile covers devices",
 				   path);
 	}

@@ -194,15 +194,13 @@ static int cover_add(struct gather *g, const struct own_file *own, const char *p
 {
 	const struct policy *policy = g->plan->policy;
 	const struct stat *st = &own->at[own->n - 1];
-	char pointer[64];
 	size_t i;
 
 	for (i = 0; i < policy->paths_n; i++) {
 		if (!(own->strict ? path_is_below(policy->paths[i].path, path)
 				  : strcmp(policy->paths[i].path, path) == 0))
 			continue;
-		view_rule_pointer(&policy->paths[i], pointer, sizeof(pointer));
-		return sbx_fail_at(err, SBX_E_UNSAFE_PATH, pointer,
+		return sbx_fail_at(err, SBX_E_UNSAFE_PATH, policy->paths[i].path_pointer,
 				   "use \"%s\" as a root: the runtime's own \"%s\" is there",
 				   policy->paths[i].path, own->path);
 	}

@@ -67,30 +67,28 @@ static int check_root(const struct view_build *b, const struct path_rule *rule,
 		      struct sbx_error *err)
 {
 	cleanup_fd int fd = view_open(b->source_fd, rule->path);
-	char pointer[64];
 	struct statfs fs;
 	struct stat st;
 
-	view_rule_pointer(rule, pointer, sizeof(pointer));
 	if (fd == -ELOOP)
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, pointer,
+		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
 				   "use \"%s\" as a root: a component is a symbolic link; name the "
 				   "real path",
 				   rule->path);
 	if (fd == -ENOENT || fd == -ENOTDIR)
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, pointer,
+		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
 				   "use \"%s\" as a root: it does not exist in the container",
 				   rule->path);
 	if (fd < 0 || fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, fd < 0 ? -fd : errno, "look at root \"%s\"",
 				rule->path);
 	if (is_kernel_magic((unsigned long)fs.f_type))
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, pointer,
+		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
 				   "use \"%s\" as a root: it lies on a file system of the kernel "
 				   "that no value of a profile covers",
 				   rule->path);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, pointer,
+		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
 				   "use \"%s\" as a root: it is neither a folder nor a file",
 				   rule->path);
 	return 0;

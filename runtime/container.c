@@ -95,13 +95,18 @@ static int open_rootfs(struct container *c, struct sbx_error *err)
 	return c->state.rootfs ? 0 : sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "name root \"%s\"", path);
 }
 
-static int resolve_policy(struct container *c, const struct global_options *global,
-			  const struct create_request *request, struct sbx_error *err)
+static bool is_host_root(int rootfs_fd)
 {
-	struct profile_source_options options = {
-		.flag = request->profile ? request->profile : global->profile,
-		.settings = global->config,
-	};
+	struct stat root, host;
+
+	return fstat(rootfs_fd, &root) == 0 && stat("/", &host) == 0 &&
+	       root.st_dev == host.st_dev && root.st_ino == host.st_ino;
+}
+
+static int resolve_policy(struct container *c, const struct plan_options *plan,
+			  struct sbx_error *err)
+{
+	struct profile_source_options options = {.flag = plan->profile, .settings = plan->settings};
 	struct profile *profile = NULL;
 	struct strings sources = {0};
 	int rc = profile_sources_resolve(&c->arena, c->spec, &options, &profile, &sources, err);
@@ -124,6 +129,8 @@ int container_plan(struct container *c, const struct global_options *global,
 		.detached = request->detached,
 		.state_root = global->root,
 		.settings = global->config,
+		.profile = request->profile ? request->profile : global->profile,
+		.config = request->config_file,
 	};
 	int rc = open_bundle(c, request, &config, err);
 
@@ -134,11 +141,12 @@ int container_plan(struct container *c, const struct global_options *global,
 	if (rc == 0)
 		rc = inherit_extend_environment(&c->arena, c->spec, options.listen_fds, err);
 	if (rc == 0)
-		rc = resolve_policy(c, global, request, err);
+		rc = resolve_policy(c, &options, err);
 	if (rc < 0)
 		return rc;
 	options.bundle = c->state.bundle;
 	options.rootfs = c->state.rootfs;
+	options.host_root = is_host_root(c->run.rootfs_fd);
 	host_probe(&c->host);
 	rc = plan_build(&c->arena, c->policy, &c->host, &options, &c->plan, &c->report, err);
 	c->run.plan = c->plan;

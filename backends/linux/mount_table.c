@@ -58,7 +58,10 @@ bool mount_line_parse(char *line, struct mount_line *ret)
 	if (!ret->type)
 		return false;
 	ret->id = strtoull(fields[0], NULL, 10);
+	ret->device = fields[2];
+	ret->root = fields[3];
 	ret->point = fields[4];
+	unescape(ret->root);
 	unescape(ret->point);
 	return true;
 }

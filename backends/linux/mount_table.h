@@ -10,8 +10,9 @@
 #include "runtime/base/buf.h"
 
 struct mount_line {
-	uint64_t id;	    /* as STATX_MNT_ID */
-	char *point, *type; /* into the line, unescaped */
+	uint64_t id;	     /* as STATX_MNT_ID */
+	char *device, *root; /* "MAJOR:MINOR" of the file system, and which folder of it is shown */
+	char *point, *type;  /* all into the line, unescaped */
 };
 
 /* The calling process's table, at most 16 MiB; proc_fd as procfs_open() takes it. -errno. */

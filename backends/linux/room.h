@@ -86,6 +86,15 @@ extern const struct room *const linux_rooms[];
 extern const size_t linux_rooms_n;
 
 /* The process that is set up: that of the bundle, or the one of an exec. NULL: none was given. */
+/* Hooks that run while the container is made, with its mounts and its network in their hands. */
+static inline bool room_has_create_hooks(const struct plan *plan)
+{
+	const struct oci_hooks *hooks = &plan->spec->hooks;
+
+	return hooks->n[HOOK_PRESTART] || hooks->n[HOOK_CREATE_RUNTIME] ||
+	       hooks->n[HOOK_CREATE_CONTAINER];
+}
+
 static inline const struct oci_process *room_process(const struct plan *plan)
 {
 	return plan->process.process ? plan->process.process : plan->spec->process;

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include "backends/linux/mount_table.h"
 #include "backends/linux/room.h"
 
 /* A file or folder of the runtime's own that the container's tree would show at path. */
@@ -22,7 +23,7 @@ struct view_facts {
 	struct view_cover *covers;
 	size_t covers_n;
 	struct strings hidden; /* root "/": canonical folders to be empty */
-	dev_t host_shm;	       /* device number of the host's /dev/shm, 0: none */
+	dev_t host_mqueue;     /* device number of the host's /dev/mqueue, 0: none */
 };
 
 /* Fill facts from the host's view: SBX_E_UNSAFE_PATH where a mount would show the runtime's state
@@ -31,6 +32,16 @@ int view_facts_gather(const struct run *run, struct view_facts *facts, struct sb
 
 /* destination is a file that engines bind into every container: no folder with sockets. */
 bool view_is_single_file(const char *destination);
+
+/* Mounts of the bundle that stay open, each at one place. */
+enum stay { STAY_PROC, STAY_DEV, STAY_PTS, STAY_MQUEUE, STAY_SHM, STAY_COUNT };
+
+struct view_stay {
+	const char *path, *type;
+	unsigned long magic;
+};
+
+extern const struct view_stay view_stays[STAY_COUNT];
 
 /* A build in progress. */
 struct view_build {
@@ -41,11 +52,40 @@ struct view_build {
 	int root_fd;   /* the tree that the container gets; source_fd for VIEW_BUNDLE. Not owned */
 	int empty_fd;  /* one empty tmpfs, cloned as cover; -EBADF until first needed */
 	int *writable; /* one detached clone per writable rule, -EBADF else */
+	struct mount_line *lines; /* the mount table, with the bundle's tree finished */
+	size_t lines_n;
+	struct {
+		bool own;	/* there, and made for this container */
+		bool read_only; /* by the bundle */
+		uint64_t mount_id;
+	} stays[STAY_COUNT];
 };
 
-/* Every root: it exists, no component is a link, its file system is one that a value may cover.
- * SBX_E_INVALID_PROFILE with the pointer. */
+/* The bundle's last word about what is mounted at path, NULL: nothing. */
+const struct plan_mount *view_mount_at(const struct plan *plan, const char *path);
+
+/* It is a new file system of this type. */
+bool view_mounts_new(const struct plan *plan, const char *path, const char *type);
+
+/* The mount table, for the two below. */
+int view_mounts_read(struct view_build *b, struct sbx_error *err);
+
+/* Every root: it exists, no component is a link, its file system is one that a value may cover, and
+ * no writable one is a second name of what is read-only. SBX_E_INVALID_PROFILE or
+ * SBX_E_UNSAFE_PATH with the pointer. */
 int view_check_roots(const struct view_build *b, struct sbx_error *err);
+
+/* Interfaces of the kernel in the source tree: read-only or hidden, but for the stays, which are
+ * found here. SBX_E_UNSAFE_PATH where /proc is no view of the container's own processes. */
+int view_mounts_close(struct view_build *b, struct sbx_error *err);
+
+/* Under "host read deny": what the bundle binds from the host into a folder of the closure, into
+ * /dev or /sys is hidden, but for single files that engines bind and for what a readable root
+ * shows. */
+int view_mounts_hide_binds(struct view_build *b, struct sbx_error *err);
+
+/* Hide what fd (a folder or a file of the source tree) stands on. 0 or -errno. */
+int view_hide(struct view_build *b, int fd);
 
 /* Own files and, for the host's root, private folders: covered in the source tree. */
 int view_cover_files(struct view_build *b, struct sbx_error *err);
@@ -53,7 +93,7 @@ int view_cover_files(struct view_build *b, struct sbx_error *err);
 /* A new root with the closure, the roots and the container's own /dev, /proc, /sys. */
 int view_build_closure(struct view_build *b, struct sbx_error *err);
 
-/* Read-only but for what may be written; the kernel's own file systems in any case. */
+/* Read-only but for what may be written, no devices but the harmless ones. */
 int view_set_writable(struct view_build *b, struct sbx_error *err);
 
 /* The scratch folder and HOME in it. */

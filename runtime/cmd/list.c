@@ -2,9 +2,11 @@
  * list: every container of the runtime root.
  */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/text.h"
 #include "runtime/cmd/cmds.h"
 #include "runtime/cmd/output.h"
 #include "runtime/container.h"
@@ -26,7 +28,9 @@ static void list_one(struct listing *list, const struct container *c)
 {
 	enum container_status status = state_status(c->dir_fd, &c->state);
 	const struct container_state *state = &c->state;
+	char bundle[PATH_MAX];
 
+	text_escape(bundle, sizeof(bundle), state->bundle, strlen(state->bundle));
 	switch (list->form) {
 	case FORM_IDS:
 		buf_printf(list->out, "%s\n", state->id);
@@ -37,7 +41,7 @@ static void list_one(struct listing *list, const struct container *c)
 	case FORM_TABLE:
 		buf_printf(list->out, "%-20s %-8d %-10s %-30s %-31s %s\n", state->id,
 			   status == STATUS_STOPPED ? 0 : (int)state->pid, status_name(status),
-			   state->bundle, state->created, state->owner);
+			   bundle, state->created, state->owner);
 		break;
 	}
 }

@@ -32,9 +32,9 @@ own_bounding_set() {
 	run_with_and_without "$script"
 	grep -qx "CapBnd: $(own_bounding_set)" <<<"$without"
 	assert_same 'capabilities' "CapInh: 0000000000000000
-CapPrm: 00000000a00405fb
-CapEff: 00000000a00405fb
-CapBnd: 00000000a00405fb
+CapPrm: 00000000200405eb
+CapEff: 00000000200405eb
+CapBnd: 00000000200405eb
 CapAmb: 0000000000000000" "$with"
 	report_of
 	report_says '.entries[] | select(.feature == "capabilities") |
@@ -46,7 +46,7 @@ CapAmb: 0000000000000000" "$with"
 	start_sleeper
 	run_sbx exec "$ID" sh -c 'grep CapEff /proc/self/status; attack handle /workspace'
 	assert_status 0
-	assert_line --partial 00000000a00405fb
+	assert_line --partial 00000000200405eb
 	assert_line EPERM
 	no_profile
 	sbx delete --force "$ID"

@@ -367,3 +367,15 @@ refused_config() {
 	run_container
 	assert_status 0
 }
+
+@test "list: a bundle's path cannot send control characters to the terminal" {
+	local bundle=$BATS_TEST_TMPDIR/$'bun\e[31mdle\nX'
+
+	require_root
+	mv "$BUNDLE" "$bundle"
+	BUNDLE=$bundle
+	start_sleeper
+	run_sbx list
+	assert_line --partial 'bun\x1b[31mdle\nX'
+	refute_output --partial $'\e'
+}

@@ -168,14 +168,32 @@ static void test_caps_narrowed(void **state)
 	f->policy.confined = true;
 	plan_ok(f, &room_caps);
 	for (i = 0; i < CAPSET_COUNT; i++)
-		assert_int_equal(f->plan.caps.sets[i], BIT(CAP_CHOWN) | BIT(CAP_SETFCAP));
+		assert_int_equal(f->plan.caps.sets[i], BIT(CAP_CHOWN));
 	assert_true(f->plan.process.no_new_privs);
 	assert_int_equal(entry(f, "capabilities")->outcome, OUTCOME_NARROWED);
 	assert_non_null(strstr(entry(f, "capabilities")->detail, "CAP_SYS_PTRACE"));
 	assert_non_null(strstr(entry(f, "capabilities")->detail, "CAP_DAC_READ_SEARCH"));
+	assert_non_null(strstr(entry(f, "capabilities")->detail, "CAP_SETFCAP"));
 	assert_null(strstr(entry(f, "capabilities")->detail, "CAP_CHOWN"));
 	assert_int_equal(entry(f, "noNewPrivileges")->carries,
 			 GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY));
+}
+
+/* File capabilities of a user namespace are no capabilities outside of it. */
+static void test_caps_narrowed_in_userns(void **state)
+{
+	struct fixture *f = *state;
+	struct strings names = WORDS("CAP_CHOWN", "CAP_SETFCAP", "CAP_FSETID");
+	struct oci_capabilities caps = {.sets = {names, names, names, names, names}};
+	size_t i;
+
+	f->process.capabilities = &caps;
+	f->policy.confined = true;
+	f->plan.namespaces.new_flags |= CLONE_NEWUSER;
+	plan_ok(f, &room_caps);
+	for (i = 0; i < CAPSET_COUNT; i++)
+		assert_int_equal(f->plan.caps.sets[i],
+				 BIT(CAP_CHOWN) | BIT(CAP_SETFCAP) | BIT(CAP_FSETID));
 }
 
 static void test_caps_groups_denied(void **state)
@@ -577,6 +595,7 @@ int main(void)
 		TEST(test_caps_names),
 		TEST(test_caps_without_block),
 		TEST(test_caps_narrowed),
+		TEST(test_caps_narrowed_in_userns),
 		TEST(test_caps_groups_denied),
 		TEST(test_caps_applied),
 		TEST(test_caps_exec_inherits_nothing),

@@ -14,6 +14,7 @@
  */
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/capability.h>
@@ -34,9 +35,12 @@
  * None of these reaches beyond the container's own files and processes. */
 #define PROFILE_CAPS                                                                               \
 	(CAP_MASK(CAP_CHOWN) | CAP_MASK(CAP_DAC_OVERRIDE) | CAP_MASK(CAP_FOWNER) |                 \
-	 CAP_MASK(CAP_FSETID) | CAP_MASK(CAP_KILL) | CAP_MASK(CAP_SETGID) | CAP_MASK(CAP_SETUID) | \
-	 CAP_MASK(CAP_SETPCAP) | CAP_MASK(CAP_SETFCAP) | CAP_MASK(CAP_NET_BIND_SERVICE) |          \
-	 CAP_MASK(CAP_SYS_CHROOT) | CAP_MASK(CAP_AUDIT_WRITE))
+	 CAP_MASK(CAP_KILL) | CAP_MASK(CAP_SETGID) | CAP_MASK(CAP_SETUID) |                        \
+	 CAP_MASK(CAP_SETPCAP) | CAP_MASK(CAP_NET_BIND_SERVICE) | CAP_MASK(CAP_SYS_CHROOT) |       \
+	 CAP_MASK(CAP_AUDIT_WRITE))
+/* File capabilities, and set-id bits that survive a write, on a file of the workspace are good for
+ * whoever runs it on the host, unless they belong to a user namespace (capabilities(7)). */
+#define USERNS_CAPS (CAP_MASK(CAP_SETFCAP) | CAP_MASK(CAP_FSETID))
 
 static const char *const set_names[CAPSET_COUNT] = {
 	[CAPSET_BOUNDING] = "bounding",	      [CAPSET_EFFECTIVE] = "effective",
@@ -100,15 +104,17 @@ static void buf_put_caps(struct buf *out, uint64_t mask)
 	}
 }
 
-static void caps_narrow(struct plan_caps *caps, struct report *report)
+static void caps_narrow(struct plan *plan, struct report *report)
 {
+	const struct plan_namespaces *ns = &plan->namespaces;
+	bool own_userns = (ns->new_flags & CLONE_NEWUSER) || ns->path[NS_USER];
+	uint64_t allowed = PROFILE_CAPS | (own_userns ? USERNS_CAPS : 0), cut = 0;
 	cleanup_buf struct buf cut_names = BUF_INIT;
-	uint64_t cut = 0;
 	size_t i;
 
 	for (i = 0; i < CAPSET_COUNT; i++) {
-		cut |= caps->sets[i] & ~PROFILE_CAPS;
-		caps->sets[i] &= PROFILE_CAPS;
+		cut |= plan->caps.sets[i] & ~allowed;
+		plan->caps.sets[i] &= allowed;
 	}
 	buf_put_caps(&cut_names, cut);
 	if (cut)
@@ -118,6 +124,14 @@ static void caps_narrow(struct plan_caps *caps, struct report *report)
 	else
 		report_add(report, "capabilities", "capability sets", OUTCOME_ENFORCED,
 			   GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY), "bounded by an allow-list");
+}
+
+/* The caller's own additional groups instead of config.json's, as podman's keep-groups asks. */
+static bool asks_for_groups(const struct plan *plan)
+{
+	const char *keep = oci_annotation(plan->spec, KEEP_GROUPS);
+
+	return keep && strcmp(keep, "0") != 0;
 }
 
 static int caps_plan(struct plan *plan, struct report *report, struct sbx_error *err)
@@ -137,7 +151,11 @@ static int caps_plan(struct plan *plan, struct report *report, struct sbx_error 
 	plan->process.no_new_privs = process->no_new_privileges || plan->policy->confined;
 	if (!plan->policy->confined)
 		return 0;
-	caps_narrow(&plan->caps, report);
+	caps_narrow(plan, report);
+	if (asks_for_groups(plan))
+		report_add(report, "groups", "setgroups", OUTCOME_NARROWED,
+			   GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY),
+			   "the caller's additional groups are not kept");
 	report_add(report, "noNewPrivileges", "prctl", OUTCOME_ENFORCED,
 		   GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY), "always set under a profile");
 	return 0;
@@ -193,10 +211,9 @@ static bool setgroups_denied(int proc_fd)
 
 static int ids_set(const struct run *run, const struct oci_user *user, struct sbx_error *err)
 {
-	const char *keep = oci_annotation(run->plan->spec, KEEP_GROUPS);
-	bool keep_groups = keep && strcmp(keep, "0") != 0;
+	bool keep = asks_for_groups(run->plan) && !run->plan->policy->confined;
 
-	if (!keep_groups && !run->plan->namespaces.deny_setgroups &&
+	if (!keep && !run->plan->namespaces.deny_setgroups &&
 	    setgroups(user->additional_gids_n, user->additional_gids) < 0 &&
 	    !(errno == EPERM && user->additional_gids_n == 0 && setgroups_denied(run->proc_fd)))
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "set %zu additional groups",

@@ -20,16 +20,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "backends/linux/device_nodes.h"
 #include "backends/linux/mount_api.h"
 #include "backends/linux/room.h"
+#include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/path.h"
-
-static const struct plan_device defaults[] = {
-	{"/dev/null", 'c', 1, 3, 0666, 0, 0, true},    {"/dev/zero", 'c', 1, 5, 0666, 0, 0, true},
-	{"/dev/full", 'c', 1, 7, 0666, 0, 0, true},    {"/dev/random", 'c', 1, 8, 0666, 0, 0, true},
-	{"/dev/urandom", 'c', 1, 9, 0666, 0, 0, true}, {"/dev/tty", 'c', 5, 0, 0666, 0, 0, true},
-};
 
 static const struct {
 	const char *name, *target;
@@ -56,7 +52,7 @@ static bool is_host_dev(const struct plan *plan)
 		if (strcmp(mounts->v[i].destination, "/dev") == 0 && !mounts->v[i].remount)
 			return mounts->v[i].kind == MOUNT_BIND;
 	}
-	return strcmp(plan->options.rootfs, "/") == 0;
+	return plan->options.host_root;
 }
 
 static int plan_device(const struct oci_device *device, size_t i, struct plan_device *ret,
@@ -105,31 +101,79 @@ static void add_device(struct plan_devices *devices, const struct plan_device *d
 	devices->v[devices->n++] = *device;
 }
 
+static void add_defaults(struct plan_devices *devices)
+{
+	size_t i;
+
+	for (i = 0; i < device_nodes_n; i++)
+		devices->v[devices->n++] = (struct plan_device){
+			.path = device_nodes[i].path,
+			.type = 'c',
+			.major = device_nodes[i].major,
+			.minor = device_nodes[i].minor,
+			.mode = 0666,
+			.is_default = true,
+		};
+}
+
+/* No value of a profile covers devices: only what every container has is made, and FIFOs. */
+static bool is_given(const struct plan *plan, const struct plan_device *device)
+{
+	size_t i;
+
+	if (!plan->policy->confined || device->type == 'p')
+		return true;
+	for (i = 0; i < device_nodes_n; i++) {
+		if (device->type == 'c' && strcmp(device->path, device_nodes[i].path) == 0 &&
+		    device->major == device_nodes[i].major &&
+		    device->minor == device_nodes[i].minor)
+			return true;
+	}
+	return false;
+}
+
+static void report_devices(const struct plan *plan, const struct buf *cut, struct report *report)
+{
+	uint32_t carries =
+		GUARANTEE_BIT(GUARANTEE_READ_BOUNDARY) | GUARANTEE_BIT(GUARANTEE_WRITE_BOUNDARY);
+
+	if (!plan->policy->confined)
+		return;
+	if (cut->len)
+		report_add(report, "devices", "mount", OUTCOME_NARROWED, carries, "not given:%s",
+			   buf_failed(cut) ? " ?" : cut->data);
+	else
+		report_add(report, "devices", "mount", OUTCOME_ENFORCED, carries,
+			   "only null, zero, full, random, urandom, tty and terminals can be "
+			   "opened");
+}
+
 static int devices_plan(struct plan *plan, struct report *report, struct sbx_error *err)
 {
+	cleanup_buf struct buf cut = BUF_INIT;
 	const struct oci_linux *config = &plan->spec->linux_;
 	const struct plan_namespaces *ns = &plan->namespaces;
 	struct plan_devices *devices = &plan->devices;
 	size_t i;
 	int r;
 
-	(void)report;
 	devices->by_bind = (ns->new_flags & CLONE_NEWUSER) || ns->path[NS_USER] ||
 			   !plan->host->privileged || !plan->host->initial_userns;
-	if (ns->path[NS_MNT] || is_host_dev(plan))
+	if (ns->path[NS_MNT] || is_host_dev(plan)) {
+		report_devices(plan, &cut, report);
 		return 0;
+	}
 	if (devices->by_bind && !plan->mounts.new_root) {
 		if (config->devices_n == 0)
 			return 0;
 		return sbx_fail_at(err, SBX_E_UNSUPPORTED, "/linux/devices",
 				   "devices in a user namespace need a mount namespace");
 	}
-	devices->v = arena_alloc_array(plan->arena, ARRAY_SIZE(defaults) + config->devices_n,
+	devices->v = arena_alloc_array(plan->arena, device_nodes_n + config->devices_n,
 				       sizeof(*devices->v));
 	if (!devices->v)
 		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "plan devices");
-	memcpy(devices->v, defaults, sizeof(defaults));
-	devices->n = ARRAY_SIZE(defaults);
+	add_defaults(devices);
 	for (i = 0; i < config->devices_n; i++) {
 		struct plan_device device = {0};
 
@@ -138,9 +182,14 @@ static int devices_plan(struct plan *plan, struct report *report, struct sbx_err
 			return r;
 		/* Always the link to pts/ptmx: a node would open the host's instance.
 		 * A planned device has a path. NOLINTNEXTLINE(clang-analyzer-core.*) */
-		if (strcmp(device.path, "/dev/ptmx") != 0)
+		if (strcmp(device.path, "/dev/ptmx") == 0)
+			continue;
+		if (is_given(plan, &device))
 			add_device(devices, &device);
+		else
+			buf_printf(&cut, " %s", device.path);
 	}
+	report_devices(plan, &cut, report);
 	return 0;
 }
 

@@ -21,9 +21,11 @@
 #include <dirent.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
+#include "backends/linux/device_nodes.h"
 #include "backends/linux/room.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/kernel.h"
@@ -159,22 +161,6 @@ static int rule_add_path(const struct rules *rules, const char *path, uint64_t r
 	return rule_add(rules, fd, S_ISDIR(st.st_mode) ? rights : rights & FILE_RIGHTS, path, err);
 }
 
-/* Nodes that any program may write, by their numbers (Documentation/admin-guide/devices.txt): an
- * image may have put anything under these names. */
-static const struct {
-	const char *path;
-	unsigned major, minor;
-	uint64_t rights;
-} nodes[] = {
-	{"/dev/null", 1, 3, DEVICE_RIGHTS},
-	{"/dev/zero", 1, 5, DEVICE_RIGHTS},
-	{"/dev/full", 1, 7, DEVICE_RIGHTS},
-	{"/dev/random", 1, 8, LANDLOCK_ACCESS_FS_IOCTL_DEV},
-	{"/dev/urandom", 1, 9, LANDLOCK_ACCESS_FS_IOCTL_DEV},
-	{"/dev/tty", 5, 0, DEVICE_RIGHTS},
-	{"/dev/ptmx", 5, 2, DEVICE_RIGHTS},
-};
-
 #define PTS_MAJOR_FIRST 136 /* UNIX98 pty slaves: 136 to 143 */
 #define PTS_MAJOR_LAST	143
 
@@ -184,12 +170,14 @@ static int rules_add_nodes(const struct rules *rules, struct sbx_error *err)
 	size_t i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < ARRAY_SIZE(nodes); i++) {
-		cleanup_fd int fd = open_inside(rules, nodes[i].path);
+	for (i = 0; r == 0 && i < device_nodes_n; i++) {
+		const struct device_node *node = &device_nodes[i];
+		cleanup_fd int fd = open_inside(rules, node->path);
 
-		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
-		    st.st_rdev == makedev(nodes[i].major, nodes[i].minor))
-			r = rule_add(rules, fd, nodes[i].rights, nodes[i].path, err);
+		if (fd >= 0 && fstat(fd, &st) == 0 && device_node_is(node, &st))
+			r = rule_add(rules, fd,
+				     node->written ? DEVICE_RIGHTS : LANDLOCK_ACCESS_FS_IOCTL_DEV,
+				     node->path, err);
 	}
 	if (r == 0) {
 		/* the terminal's slave, bound on this name */
@@ -202,7 +190,7 @@ static int rules_add_nodes(const struct rules *rules, struct sbx_error *err)
 	return r;
 }
 
-/* Places of one file system type each, as the view leaves them writable. */
+/* Places of one file system type each, where the view leaves them writable. */
 static const struct {
 	const char *path;
 	unsigned long magic;
@@ -223,7 +211,8 @@ static int rules_add_places(const struct rules *rules, struct sbx_error *err)
 	for (i = 0; r == 0 && i < ARRAY_SIZE(places); i++) {
 		cleanup_fd int fd = open_inside(rules, places[i].path);
 
-		if (fd >= 0 && fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == places[i].magic)
+		if (fd >= 0 && fstatfs(fd, &fs) == 0 &&
+		    (unsigned long)fs.f_type == places[i].magic && !(fs.f_flags & ST_RDONLY))
 			r = rule_add(rules, fd, places[i].rights, places[i].path, err);
 	}
 	return r;

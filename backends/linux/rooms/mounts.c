@@ -112,11 +112,6 @@ static int plan_filesystem(struct plan *plan, struct plan_mount *m, struct sbx_e
 	return 0;
 }
 
-static bool is_whole_host(const struct plan *plan)
-{
-	return strcmp(plan->options.rootfs, "/") == 0;
-}
-
 static int plan_bind(struct plan *plan, struct plan_mount *m, const char *pointer,
 		     struct sbx_error *err)
 {
@@ -148,7 +143,7 @@ static int plan_bind(struct plan *plan, struct plan_mount *m, const char *pointe
 					   "mappings, its own or the container's",
 					   m->destination);
 		m->source_by_parent = true;
-	} else if (!is_whole_host(plan) && path_is_below(m->source, plan->options.rootfs)) {
+	} else if (!plan->options.host_root && path_is_below(m->source, plan->options.rootfs)) {
 		m->source_inside = m->source + strlen(plan->options.rootfs);
 	} else {
 		m->source_by_parent = (ns->new_flags & CLONE_NEWUSER) && plan->host->privileged;

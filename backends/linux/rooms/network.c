@@ -23,13 +23,6 @@ static bool is_confined_off(const struct plan *plan)
 	return plan->policy->confined && !plan->policy->network_allowed;
 }
 
-/* Hooks that run before the payload and may fill the network namespace they are shown. */
-static bool has_create_hooks(const struct oci_spec *spec)
-{
-	return spec->hooks.n[HOOK_PRESTART] || spec->hooks.n[HOOK_CREATE_RUNTIME] ||
-	       spec->hooks.n[HOOK_CREATE_CONTAINER];
-}
-
 static int plan_network(struct plan *plan, struct report *report, struct sbx_error *err)
 {
 	struct plan_namespaces *ns = &plan->namespaces;
@@ -47,7 +40,12 @@ static int plan_network(struct plan *plan, struct report *report, struct sbx_err
 	 * own. */
 	ns->path[NS_NET] = NULL;
 	ns->new_flags |= CLONE_NEWNET;
-	ns->own_network_late = has_create_hooks(plan->spec);
+	ns->own_network_late = room_has_create_hooks(plan);
+	if (plan->spec->hooks.n[HOOK_POSTSTART])
+		report_add(report, "network.hooks", "none", OUTCOME_UNENFORCED,
+			   GUARANTEE_BIT(GUARANTEE_NETWORK_BOUNDARY),
+			   "a poststart hook runs beside the payload and can fill its network "
+			   "namespace");
 	report_add(report, "network", "namespace", given ? OUTCOME_NARROWED : OUTCOME_ENFORCED,
 		   GUARANTEE_BIT(GUARANTEE_NETWORK_BOUNDARY),
 		   given ? "an empty network namespace instead of the one that the bundle gives"

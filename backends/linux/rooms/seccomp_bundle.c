@@ -534,7 +534,8 @@ static size_t machine_ranges(struct compiler *c, const struct machine *machine, 
 	size_t i, k;
 
 	entries_collect(c, machine);
-	qsort(c->entries, c->n, sizeof(*c->entries), entry_compare);
+	if (c->n > 0)
+		qsort(c->entries, c->n, sizeof(*c->entries), entry_compare);
 	ranges[n++] = (struct bpf_range){.first = first, .target = c->default_label};
 	for (i = 0; i < c->n; i = k) {
 		uint32_t number = c->entries[i].number;

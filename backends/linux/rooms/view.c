@@ -11,7 +11,8 @@
  * read-only and private in one sweep, then the clones are put in their places: nothing that was
  * forgotten stays writable. Landlock repeats the same rules on objects (rooms/landlock.c).
  *
- * view_own.c looks at the host beforehand, view_tree.c and view_write.c hold the steps.
+ * view_own.c looks at the host beforehand, view_mounts.c at what the tree is made of; view_tree.c
+ * and view_write.c hold the steps.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -58,6 +59,8 @@ static const char *host_folder(const struct plan *plan)
 
 	if (plan->view.host_is_root)
 		return "/";
+	if (room_has_create_hooks(plan))
+		return "what a hook mounts";
 	for (i = 0; i < plan->mounts.n; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
 
@@ -87,7 +90,7 @@ static void report_sockets(const struct plan *plan, struct report *report)
 	}
 	report->capped_degraded = true;
 	report_add(report, "unixSockets", "mount", OUTCOME_UNENFORCED, 0,
-		   "\"%s\" is a folder of the host: a program can connect to sockets in it",
+		   "%s can be a folder of the host: a program can connect to sockets in it",
 		   folder);
 }
 
@@ -134,62 +137,22 @@ static void report_host(const struct plan *plan, struct report *report)
 	else
 		report_add(report, "host.write", "mount+landlock", OUTCOME_ENFORCED, WRITE_BIT,
 			   "read-only");
-	report_add(report, "ownFiles", "mount", OUTCOME_ENFORCED, READ_BIT | WRITE_BIT,
-		   "the runtime's state, settings, bundle and program are not in view");
-}
-
-static bool has_mount_at(const struct plan *plan, const char *destination, const char *type)
-{
-	size_t i;
-
-	for (i = 0; i < plan->mounts.n; i++) {
-		const struct plan_mount *m = &plan->mounts.v[i];
-
-		if (strcmp(m->destination, destination) == 0 &&
-		    (!type || (m->type && strcmp(m->type, type) == 0)))
-			return true;
-	}
-	return false;
-}
-
-/* A bind that brings the host's procfs along shows its processes. */
-static const char *foreign_proc(const struct plan *plan)
-{
-	size_t i;
-
-	for (i = 0; i < plan->mounts.n; i++) {
-		const struct plan_mount *m = &plan->mounts.v[i];
-
-		if (m->kind == MOUNT_BIND && m->source &&
-		    (path_is_below(m->source, "/proc") ||
-		     (m->recursive && path_is_below("/proc", m->source))))
-			return m->destination;
-	}
-	return NULL;
-}
-
-static void report_proc(const struct plan *plan, struct report *report)
-{
-	const char *foreign = foreign_proc(plan);
-
-	if (foreign)
-		report_add(report, "proc", "mount", OUTCOME_UNENFORCED,
-			   GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY),
-			   "the mount at \"%s\" brings the host's procfs along", foreign);
+	if (room_has_create_hooks(plan))
+		report_add(report, "ownFiles", "mount", OUTCOME_UNENFORCED, READ_BIT | WRITE_BIT,
+			   "the hooks before start can mount what they want into the container");
 	else
-		report_add(report, "proc", "mount", OUTCOME_ENFORCED,
-			   GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY),
-			   "of the container's own processes");
+		report_add(report, "ownFiles", "mount", OUTCOME_ENFORCED, READ_BIT | WRITE_BIT,
+			   "the runtime's state, settings, bundle and program are not in view");
 }
 
 /* The host's own /dev and /proc show its disks and its processes: a root "/" needs others. */
 static int check_host_root(const struct plan *plan, struct sbx_error *err)
 {
-	if (!has_mount_at(plan, "/proc", "proc"))
+	if (!view_mounts_new(plan, "/proc", "proc"))
 		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/mounts",
 				   "confine a container on the host's root: it needs a mount of "
 				   "type \"proc\" at /proc");
-	if (!has_mount_at(plan, "/dev", "tmpfs"))
+	if (!view_mounts_new(plan, "/dev", "tmpfs"))
 		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/mounts",
 				   "confine a container on the host's root: it needs a mount of "
 				   "type \"tmpfs\" at /dev");
@@ -213,6 +176,32 @@ static int check_roots(const struct policy *policy, struct sbx_error *err)
 	return 0;
 }
 
+/* What other file systems show of the host (an overlay of its folders, a disk) cannot be compared
+ * with the runtime's own files. */
+static int check_types(const struct plan *plan, struct sbx_error *err)
+{
+	static const char *const types[] = {"proc", "sysfs", "tmpfs", "devpts", "mqueue"};
+	char pointer[64];
+	size_t i, k;
+
+	for (i = 0; i < plan->mounts.n; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if (m->kind != MOUNT_FILESYSTEM || m->remount || !m->type)
+			continue;
+		for (k = 0; k < ARRAY_SIZE(types) && strcmp(types[k], m->type) != 0;)
+			k++;
+		if (k < ARRAY_SIZE(types))
+			continue;
+		snprintf(pointer, sizeof(pointer), "/mounts/%zu/type", i);
+		return sbx_fail_at(err, SBX_E_UNSUPPORTED, pointer,
+				   "mount a file system of type \"%s\" at \"%s\" under a "
+				   "profile; bind a folder instead",
+				   m->type, m->destination);
+	}
+	return 0;
+}
+
 static int view_plan(struct plan *plan, struct report *report, struct sbx_error *err)
 {
 	const struct policy *policy = plan->policy;
@@ -223,7 +212,7 @@ static int view_plan(struct plan *plan, struct report *report, struct sbx_error 
 	if (!policy->confined)
 		return 0;
 	view->kind = policy->host_read ? VIEW_BUNDLE : VIEW_CLOSURE;
-	view->host_is_root = strcmp(plan->options.rootfs, "/") == 0;
+	view->host_is_root = plan->options.host_root;
 	view->host_write = policy->host_write;
 	view->scratch_path = policy->scratch_path;
 	view->scratch_bytes = policy->scratch_bytes;
@@ -231,6 +220,8 @@ static int view_plan(struct plan *plan, struct report *report, struct sbx_error 
 	view->uid = process ? process->user.uid : 0;
 	view->gid = process ? process->user.gid : 0;
 	r = check_roots(policy, err);
+	if (r == 0)
+		r = check_types(plan, err);
 	if (r == 0 && view->host_is_root)
 		r = check_host_root(plan, err);
 	if (r < 0)
@@ -242,7 +233,12 @@ static int view_plan(struct plan *plan, struct report *report, struct sbx_error 
 	}
 	report_host(plan, report);
 	report_rules(plan, report);
-	report_proc(plan, report);
+	report_add(report, "proc", "mount", OUTCOME_ENFORCED,
+		   GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY),
+		   "at /proc, of the container's own processes; any other is hidden");
+	if (view_mount_at(plan, "/dev/shm") && !view_mounts_new(plan, "/dev/shm", "tmpfs"))
+		report_add(report, "shm", "mount", OUTCOME_NARROWED, 0,
+			   "what the bundle binds at /dev/shm is replaced by the container's own");
 	report_sockets(plan, report);
 	report_add(report, "scratch", "mount", OUTCOME_ENFORCED, 0, "%s, %llu bytes%s",
 		   view->scratch_path, (unsigned long long)view->scratch_bytes,
@@ -291,10 +287,16 @@ static int clone_writable(struct view_build *b, struct sbx_error *err)
 
 static int build(struct view_build *b, struct sbx_error *err)
 {
-	int r = view_check_roots(b, err);
+	int r = view_mounts_read(b, err);
 
 	if (r == 0)
+		r = view_check_roots(b, err);
+	if (r == 0)
 		r = view_cover_files(b, err);
+	if (r == 0)
+		r = view_mounts_close(b, err);
+	if (r == 0 && b->plan->view.kind == VIEW_CLOSURE)
+		r = view_mounts_hide_binds(b, err);
 	if (r == 0)
 		r = clone_writable(b, err);
 	if (r == 0 && b->plan->view.kind == VIEW_CLOSURE)

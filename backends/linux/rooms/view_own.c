@@ -142,26 +142,58 @@ static int own_add_below(struct gather *g, const char *folder, const char *name)
 	return own_add(g, path, true);
 }
 
-/* The program by the name that it was started with, or under its usual names: an image that runs
- * from a mount of its own has no path any more. */
+/* path is the file that this process runs from. */
+static bool is_own_program(const char *path)
+{
+	struct stat image, named;
+
+	return stat("/proc/self/exe", &image) == 0 && stat(path, &named) == 0 &&
+	       image.st_dev == named.st_dev && image.st_ino == named.st_ino;
+}
+
+/* An image that runs from a mount of its own has no path any more: the program is looked for by the
+ * name that it was started with, as execvp(3) does, and under its usual names. */
 static int own_add_program(struct gather *g)
 {
-	static const char *const names[] = {"/usr/bin/sbx-runtime", "/usr/local/bin/sbx-runtime"};
-	const char *started = program_invocation_name;
-	struct stat image, named;
-	size_t i;
+	static const char folders[] = ":/usr/bin:/usr/local/bin";
+	const char *started = program_invocation_name, *searched = getenv("PATH");
+	char path[PATH_MAX], *rest, *folder;
 	int r = 0;
 
-	if (started && strchr(started, '/') && stat("/proc/self/exe", &image) == 0 &&
-	    stat(started, &named) == 0 && image.st_dev == named.st_dev &&
-	    image.st_ino == named.st_ino)
-		return own_add(g, started, false);
-	for (i = 0; r == 0 && i < ARRAY_SIZE(names); i++)
-		r = own_add(g, names[i], false);
+	if (started && strchr(started, '/'))
+		return is_own_program(started) ? own_add(g, started, false) : 0;
+	rest = arena_printf(g->plan->arena, "%s%s", searched ? searched : "", folders);
+	if (!rest)
+		return -ENOMEM;
+	while (r == 0 && (folder = strsep(&rest, ":"))) {
+		int n = snprintf(path, sizeof(path), "%s/%s", *folder ? folder : ".",
+				 started ? started : "sbx-runtime");
+
+		if (n > 0 && (size_t)n < sizeof(path) && is_own_program(path))
+			r = own_add(g, path, false);
+	}
 	return r;
 }
 
-/* State, settings, profiles (strict); bundle and program. */
+/* Files that the caller named: a container that could write them would write its own next bounds.
+ */
+static int own_add_named(struct gather *g)
+{
+	const struct plan_options *options = &g->plan->options;
+	char path[PATH_MAX];
+	int r = own_add(g, options->settings, true);
+
+	if (r == 0 && options->profile && strchr(options->profile, '/'))
+		r = own_add(g, options->profile, false);
+	if (r < 0 || !options->config)
+		return r;
+	if (options->config[0] == '/')
+		return own_add(g, options->config, false);
+	snprintf(path, sizeof(path), "%s/%s", options->bundle, options->config);
+	return own_add(g, path, false);
+}
+
+/* State, settings, profiles (strict); what the caller named, bundle and program. */
 static int own_collect(struct gather *g)
 {
 	const struct plan_options *options = &g->plan->options;
@@ -175,7 +207,7 @@ static int own_collect(struct gather *g)
 	if (r == 0)
 		r = own_add(g, options->state_root, true);
 	if (r == 0)
-		r = own_add(g, options->settings, true);
+		r = own_add_named(g);
 	if (r == 0 && !is_root && runtime_dir && *runtime_dir)
 		r = own_add_below(g, runtime_dir, "sbx-runtime");
 	if (r == 0 && !is_root && config && *config)
@@ -317,10 +349,10 @@ static int check_mount(struct gather *g, const char *source, const char *destina
 
 	if (stat(source, &st) < 0 || !realpath(source, real))
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "look at mount source \"%s\"", source);
-	if (S_ISDIR(st.st_mode) && view_is_single_file(destination))
+	if (!S_ISREG(st.st_mode) && view_is_single_file(destination))
 		return sbx_fail(err, SBX_E_INVALID_CONFIG, 0,
-				"mount \"%s\" at \"%s\": a file belongs there, not a folder",
-				source, destination);
+				"mount \"%s\" at \"%s\": an ordinary file belongs there", source,
+				destination);
 	for (i = 0; r == 0 && i < g->own_n; i++) {
 		const struct own_file *own = &g->own[i];
 
@@ -402,7 +434,8 @@ static bool is_kept(const struct plan *plan, const char *path)
 	for (i = 0; i < plan->mounts.n; i++) {
 		const char *destination = plan->mounts.v[i].destination;
 
-		if (strcmp(destination, "/") != 0 && path_is_below(path, destination))
+		if (!plan->mounts.v[i].remount && strcmp(destination, "/") != 0 &&
+		    path_is_below(path, destination))
 			return true;
 	}
 	return false;
@@ -486,8 +519,8 @@ int view_facts_gather(const struct run *run, struct view_facts *facts, struct sb
 	struct stat st;
 	int r;
 
-	if (stat("/dev/shm", &st) == 0)
-		facts->host_shm = st.st_dev;
+	if (stat("/dev/mqueue", &st) == 0)
+		facts->host_mqueue = st.st_dev;
 	r = own_collect(&g);
 	if (r < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -r, "look for the runtime's own files");

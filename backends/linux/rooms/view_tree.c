@@ -1,5 +1,5 @@
 /*
- * What is seen: roots checked, own files and private folders covered, a new root built.
+ * What is seen: own files and private folders covered, a new root built.
  *
  * All paths are taken below the descriptor of a tree. A path that the profile names must have no
  * link in it; a path of the closure may, and is resolved inside the bundle's tree. A cover that
@@ -9,13 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "backends/linux/closure.h"
@@ -38,70 +36,6 @@ int view_clone(int tree_fd, const char *path)
 	cleanup_fd int fd = view_open(tree_fd, path);
 
 	return fd < 0 ? fd : mount_tree_clone_fd(fd, true);
-}
-
-/* ---- the profile's paths ---- */
-
-/* File systems by which the kernel itself is read and set: no value of a profile covers them. */
-static const unsigned long kernel_magics[] = {
-	PROC_SUPER_MAGIC, SYSFS_MAGIC,	      CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
-	BPF_FS_MAGIC,	  DEBUGFS_MAGIC,      TRACEFS_MAGIC,	  SECURITYFS_MAGIC,
-	EFIVARFS_MAGIC,	  BINFMTFS_MAGIC,     SELINUX_MAGIC,	  SMACK_MAGIC,
-	NSFS_MAGIC,	  DEVPTS_SUPER_MAGIC, 0x62656570, /* configfs */
-	0x6165676c,					  /* pstore */
-	0x65735543,					  /* fusectl */
-};
-
-static bool is_kernel_magic(unsigned long magic)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(kernel_magics); i++) {
-		if (kernel_magics[i] == magic)
-			return true;
-	}
-	return false;
-}
-
-static int check_root(const struct view_build *b, const struct path_rule *rule,
-		      struct sbx_error *err)
-{
-	cleanup_fd int fd = view_open(b->source_fd, rule->path);
-	struct statfs fs;
-	struct stat st;
-
-	if (fd == -ELOOP)
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
-				   "use \"%s\" as a root: a component is a symbolic link; name the "
-				   "real path",
-				   rule->path);
-	if (fd == -ENOENT || fd == -ENOTDIR)
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
-				   "use \"%s\" as a root: it does not exist in the container",
-				   rule->path);
-	if (fd < 0 || fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, fd < 0 ? -fd : errno, "look at root \"%s\"",
-				rule->path);
-	if (is_kernel_magic((unsigned long)fs.f_type))
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
-				   "use \"%s\" as a root: it lies on a file system of the kernel "
-				   "that no value of a profile covers",
-				   rule->path);
-	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
-				   "use \"%s\" as a root: it is neither a folder nor a file",
-				   rule->path);
-	return 0;
-}
-
-int view_check_roots(const struct view_build *b, struct sbx_error *err)
-{
-	size_t i;
-	int r = 0;
-
-	for (i = 0; r == 0 && i < b->plan->policy->paths_n; i++)
-		r = check_root(b, &b->plan->policy->paths[i], err);
-	return r;
 }
 
 /* ---- covers ---- */
@@ -262,6 +196,19 @@ static int cover_file(const struct view_build *b, int target)
 		return cover;
 	r = mount_tree_set(cover, false, COVER_ATTRS | MOUNT_ATTR_RDONLY, 0);
 	return r < 0 ? r : mount_tree_attach(cover, target);
+}
+
+int view_hide(struct view_build *b, int fd)
+{
+	cleanup_fd int cover = -EBADF;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return cover_file(b, fd);
+	cover = empty_folder(b);
+	return cover < 0 ? cover : mount_tree_attach(cover, fd);
 }
 
 /* May the payload rename the folder at path? A root itself is a mount and cannot be. */

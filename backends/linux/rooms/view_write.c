@@ -1,14 +1,10 @@
 /*
- * What may be written: one sweep makes the tree read-only and private, then what may be written is
- * put back.
+ * What may be written: one sweep makes the tree read-only, private and without devices, then what
+ * may be written is put back, and the device nodes that every container has.
  *
- * Some mounts stay writable in place: terminals, shared memory, message queues of the bundle, and
- * the procfs of the container's own processes, whose entries other than those of processes become
- * read-only one by one. Each is recognised by its file system and by being the root of a mount, and
- * keeps a read-only flag that the bundle gave it.
- *
- * Under "host write allow" there is no sweep; then the file systems by which the kernel is set are
- * looked up in the mount table and made read-only singly.
+ * The stays (view_mounts.c) are opened again in place and keep a read-only flag that the bundle
+ * gave them; of the procfs, entries other than those of processes become read-only one by one. A
+ * /dev/shm that the bundle binds from elsewhere is somebody else's: the container gets its own.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,107 +14,119 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "backends/linux/device_nodes.h"
 #include "backends/linux/mount_api.h"
-#include "backends/linux/mount_table.h"
 #include "backends/linux/view_build.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/kernel.h"
 #include "runtime/base/path.h"
-#include "runtime/base/procfs.h"
 
-#define MQUEUE_MAGIC	0x19800202ul
-#define PROC_ROOT_INODE 1
-#define PAGE_BYTES	4096
-#define INODES_MIN	1024
+#define PAGE_BYTES 4096
+#define INODES_MIN 1024
 
-/* ---- mounts that stay writable in place ---- */
+/* ---- the stays, open again ---- */
 
-enum { STAY_PTS, STAY_MQUEUE, STAY_SHM, STAY_PROC, STAY_COUNT };
-
-static const struct {
-	const char *path;
-	unsigned long magic;
-} stay_rows[STAY_COUNT] = {
-	[STAY_PTS] = {"/dev/pts", DEVPTS_SUPER_MAGIC},
-	[STAY_MQUEUE] = {"/dev/mqueue", MQUEUE_MAGIC},
-	[STAY_SHM] = {"/dev/shm", TMPFS_MAGIC},
-	[STAY_PROC] = {"/proc", PROC_SUPER_MAGIC},
-};
-
-struct stays {
-	int fd[STAY_COUNT]; /* the root of the mount, -EBADF: none, or not to be written */
-};
-
-static void stays_close(struct stays *stays)
+/* Devices in /dev are those of the devices room alone: what else is mounted below stays closed. */
+static int open_stay(const struct view_build *b, enum stay stay)
 {
-	size_t i;
+	bool devices = stay == STAY_DEV || stay == STAY_PTS;
+	uint64_t clear = devices ? MOUNT_ATTR_NODEV : 0;
+	cleanup_fd int fd = view_open(b->root_fd, view_stays[stay].path);
 
-	for (i = 0; i < STAY_COUNT; i++)
-		cleanup_close_fd(&stays->fd[i]);
+	if (fd < 0)
+		return fd;
+	if (stay != STAY_DEV && !b->stays[stay].read_only)
+		clear |= MOUNT_ATTR_RDONLY;
+	return clear ? mount_tree_set(fd, false, 0, clear) : 0;
 }
 
-/* The procfs of our own pid namespace: its "self" is us. */
-static bool is_own_proc(int fd)
-{
-	char self[16], text[16];
-	struct stat st;
-	ssize_t n = readlinkat(fd, "self", text, sizeof(text) - 1);
-
-	if (n <= 0 || fstat(fd, &st) < 0 || st.st_ino != PROC_ROOT_INODE)
-		return false;
-	text[n] = '\0';
-	snprintf(self, sizeof(self), "%d", getpid());
-	return strcmp(text, self) == 0;
-}
-
-static bool stays_writable(const struct view_build *b, size_t row, int fd)
-{
-	struct statfs fs;
-	struct statx stx;
-
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_MODE, &stx) < 0 || fstatfs(fd, &fs) < 0)
-		return false;
-	if (!(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) || (fs.f_flags & ST_RDONLY) ||
-	    (unsigned long)fs.f_type != stay_rows[row].magic)
-		return false;
-	/* The host's own shared memory reaches beyond the container. */
-	if (row == STAY_SHM)
-		return makedev(stx.stx_dev_major, stx.stx_dev_minor) != b->facts->host_shm;
-	return row != STAY_PROC || is_own_proc(fd);
-}
-
-static void stays_find(const struct view_build *b, struct stays *stays)
-{
-	size_t i;
-
-	for (i = 0; i < STAY_COUNT; i++) {
-		stays->fd[i] = view_open(b->root_fd, stay_rows[i].path);
-		if (stays->fd[i] >= 0 && !stays_writable(b, i, stays->fd[i]))
-			cleanup_close_fd(&stays->fd[i]);
-	}
-}
-
-static int stays_open_again(const struct stays *stays, struct sbx_error *err)
+static int open_stays(const struct view_build *b, struct sbx_error *err)
 {
 	size_t i;
 	int r;
 
 	for (i = 0; i < STAY_COUNT; i++) {
-		if (stays->fd[i] < 0)
-			continue;
-		r = mount_tree_set(stays->fd[i], false, 0, MOUNT_ATTR_RDONLY);
+		r = b->stays[i].own ? open_stay(b, (enum stay)i) : 0;
 		if (r < 0)
-			return sbx_fail(err, SBX_E_SYSTEM, -r, "leave \"%s\" writable",
-					stay_rows[i].path);
+			return sbx_fail(err, SBX_E_SYSTEM, -r, "leave \"%s\" open",
+					view_stays[i].path);
 	}
 	return 0;
+}
+
+/* One of the nodes that every container has, where /dev is not the container's own file system or
+ * the node is a mount: a mount of its own that lets it be opened. */
+static int open_node(const struct view_build *b, const struct device_node *node)
+{
+	cleanup_fd int fd = view_open(b->root_fd, node->path), clone = -EBADF;
+	struct statx stx;
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !device_node_is(node, &st))
+		return 0;
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MODE, &stx) < 0)
+		return -errno;
+	if (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		return mount_tree_set(fd, false, 0, MOUNT_ATTR_NODEV);
+	if (b->stays[STAY_DEV].own)
+		return 0;
+	clone = mount_tree_clone_fd(fd, false);
+	if (clone < 0)
+		return clone;
+	r = mount_tree_set(clone, false, 0, MOUNT_ATTR_NODEV);
+	return r < 0 ? r : mount_tree_attach(clone, fd);
+}
+
+static int open_nodes(const struct view_build *b, struct sbx_error *err)
+{
+	size_t i;
+	int r;
+
+	for (i = 0; i < device_nodes_n; i++) {
+		r = open_node(b, &device_nodes[i]);
+		if (r < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, -r, "leave \"%s\" open",
+					device_nodes[i].path);
+	}
+	return 0;
+}
+
+static bool has_root_in(const struct policy *policy, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < policy->paths_n; i++) {
+		if (path_is_below(policy->paths[i].path, path))
+			return true;
+	}
+	return false;
+}
+
+/* As large as the one that is replaced. */
+static int replace_shm(const struct view_build *b, struct sbx_error *err)
+{
+	const char *path = view_stays[STAY_SHM].path;
+	cleanup_fd int target = view_open(b->root_fd, path), fd = -EBADF;
+	struct statfs fs;
+	char options[64];
+	int r;
+
+	if (b->stays[STAY_SHM].own || target < 0 || fstatfs(target, &fs) < 0 ||
+	    (unsigned long)fs.f_type != TMPFS_MAGIC || has_root_in(b->plan->policy, path))
+		return 0;
+	snprintf(options, sizeof(options), "mode=1777,size=%llu",
+		 (unsigned long long)fs.f_blocks * (unsigned long long)fs.f_bsize);
+	fd = mount_new_filesystem("tmpfs", "shm", options,
+				  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	r = fd < 0 ? fd : mount_tree_attach(fd, target);
+	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "mount the container's own \"%s\"", path)
+		     : 0;
 }
 
 /* ---- the own procfs: only processes may be written ---- */
@@ -209,67 +217,6 @@ static int close_proc_entries(const struct view_build *b, int proc_fd, struct sb
 	return 0;
 }
 
-/* ---- host write allow: the kernel's file systems singly ---- */
-
-static const char *const kernel_types[] = {
-	"proc",	      "sysfs",	  "cgroup",	 "cgroup2",  "bpf",	  "debugfs",   "tracefs",
-	"securityfs", "efivarfs", "binfmt_misc", "configfs", "pstore",	  "selinuxfs", "smackfs",
-	"fusectl",    "devtmpfs", "nsfs",	 "resctrl",  "hugetlbfs",
-};
-
-static bool is_kernel_type(const char *type)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(kernel_types); i++) {
-		if (strcmp(kernel_types[i], type) == 0)
-			return true;
-	}
-	return false;
-}
-
-static uint64_t mount_id(int fd)
-{
-	struct statx stx;
-
-	return statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &stx) < 0 ? 0 : stx.stx_mnt_id;
-}
-
-/* A mount below the container's root; one that another mount covers cannot be reached. */
-static int close_kernel_mount(const struct view_build *b, const struct mount_line *line,
-			      struct sbx_error *err)
-{
-	const char *root = b->plan->options.rootfs;
-	const char *inside = strcmp(root, "/") == 0 ? line->point : line->point + strlen(root);
-	cleanup_fd int fd = -EBADF;
-	int r;
-
-	if (!path_is_below(line->point, root) || !is_kernel_type(line->type))
-		return 0;
-	fd = path_open_in_root_nofollow(b->root_fd, *inside ? inside : "/", O_PATH);
-	if (fd < 0 || mount_id(fd) != line->id || is_own_proc(fd))
-		return 0;
-	r = mount_tree_set(fd, false, MOUNT_ATTR_RDONLY, 0);
-	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "make \"%s\" read-only", inside) : 0;
-}
-
-static int close_kernel_mounts(const struct view_build *b, struct sbx_error *err)
-{
-	cleanup_buf struct buf table = BUF_INIT;
-	struct mount_line parsed;
-	char *rest, *line;
-	int r = mount_table_read(b->run->proc_fd, &table);
-
-	if (r < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -r, "read the mount table");
-	rest = table.data;
-	while (r == 0 && rest && (line = strsep(&rest, "\n"))) {
-		if (mount_line_parse(line, &parsed))
-			r = close_kernel_mount(b, &parsed, err);
-	}
-	return r;
-}
-
 /* ---- the whole ---- */
 
 static int set_private_and(int tree_fd, uint64_t attrs)
@@ -281,12 +228,10 @@ static int set_private_and(int tree_fd, uint64_t attrs)
 
 static int sweep(const struct view_build *b, struct sbx_error *err)
 {
-	bool all = b->plan->view.host_write;
-	int r = set_private_and(b->root_fd, all ? 0 : MOUNT_ATTR_RDONLY);
+	uint64_t attrs = MOUNT_ATTR_NODEV | (b->plan->view.host_write ? 0 : MOUNT_ATTR_RDONLY);
+	int r = set_private_and(b->root_fd, attrs);
 
-	if (r < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -r, "make the view read-only");
-	return all ? close_kernel_mounts(b, err) : 0;
+	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "make the view read-only") : 0;
 }
 
 /* The clones keep what the bundle made read-only in them; nodes in them are no devices. */
@@ -315,20 +260,24 @@ static int attach_writable(struct view_build *b, struct sbx_error *err)
 
 int view_set_writable(struct view_build *b, struct sbx_error *err)
 {
-	struct stays stays;
 	int r, fd = path_make_dirs_in_root(b->root_fd, b->plan->view.scratch_path, 0755);
 
 	if (fd < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -fd, "make the scratch folder \"%s\"",
 				b->plan->view.scratch_path);
 	cleanup_close_fd(&fd);
-	stays_find(b, &stays);
 	r = sweep(b, err);
 	if (r == 0)
-		r = stays_open_again(&stays, err);
-	if (r == 0 && stays.fd[STAY_PROC] >= 0)
-		r = close_proc_entries(b, stays.fd[STAY_PROC], err);
-	stays_close(&stays);
+		r = open_stays(b, err);
+	if (r == 0)
+		r = open_nodes(b, err);
+	if (r == 0)
+		r = replace_shm(b, err);
+	if (r == 0 && b->stays[STAY_PROC].own) {
+		cleanup_fd int proc = view_open(b->root_fd, view_stays[STAY_PROC].path);
+
+		r = close_proc_entries(b, proc, err);
+	}
 	return r < 0 ? r : attach_writable(b, err);
 }
 

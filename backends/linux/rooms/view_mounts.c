@@ -1,0 +1,383 @@
+/*
+ * What the mounts of the bundle's finished tree are, asked from the kernel's mount table: not from
+ * config.json, whose words a link, a bind of a bind or a folder with mounts below make untrue.
+ *
+ * A file system either holds files, and then the profile's rules decide about it, or it is an
+ * interface of the kernel. Which ones hold files is an allow-list: all with a block device behind,
+ * and the types of a table. The interfaces are closed before anything is cloned, so that every
+ * clone of the tree has them closed: a procfs other than the container's own at /proc is hidden,
+ * what else is no file system of files is read-only. What a container needs open (the stays) is
+ * put back at the end, each at its one place, and only where the bundle made it for the container.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "backends/linux/closure.h"
+#include "backends/linux/mount_api.h"
+#include "backends/linux/view_build.h"
+#include "runtime/base/buf.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/path.h"
+
+#define PROC_ROOT_INODE 1
+
+/* File systems of files without a block device of their own. */
+static const char *const data_types[] = {
+	"tmpfs", "ramfs",    "overlay", "fuse",	  "nfs",      "nfs4",	"cifs",	  "smb3",
+	"9p",	 "ceph",     "btrfs",	"zfs",	  "virtiofs", "vboxsf", "aufs",	  "afs",
+	"ubifs", "ecryptfs", "shiftfs", "lustre", "bcachefs", "gpfs",	"beegfs", "orangefs",
+};
+
+static bool holds_files(const struct mount_line *line)
+{
+	size_t i;
+
+	/* "MAJOR:MINOR"; major 0 is an anonymous device */
+	if (strncmp(line->device, "0:", 2) != 0 || strncmp(line->type, "fuse.", 5) == 0)
+		return true;
+	for (i = 0; i < ARRAY_SIZE(data_types); i++) {
+		if (strcmp(line->type, data_types[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static uint64_t mount_id(int fd)
+{
+	struct statx stx;
+
+	return statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &stx) < 0 ? 0 : stx.stx_mnt_id;
+}
+
+/* ---- the table ---- */
+
+int view_mounts_read(struct view_build *b, struct sbx_error *err)
+{
+	cleanup_buf struct buf table = BUF_INIT;
+	size_t count = 1;
+	char *text, *line;
+	int r = mount_table_read(b->run->proc_fd, &table);
+
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "read the mount table");
+	for (line = table.data; (line = strchr(line, '\n')); line++)
+		count++;
+	text = arena_strdup(b->plan->arena, table.data);
+	b->lines = arena_alloc_array(b->plan->arena, count, sizeof(*b->lines));
+	if (!text || !b->lines)
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "read the mount table");
+	while ((line = strsep(&text, "\n"))) {
+		if (b->lines_n < count && mount_line_parse(line, &b->lines[b->lines_n]))
+			b->lines_n++;
+	}
+	return 0;
+}
+
+static const struct mount_line *line_of(const struct view_build *b, int fd)
+{
+	uint64_t id = mount_id(fd);
+	size_t i;
+
+	for (i = 0; i < b->lines_n; i++) {
+		if (b->lines[i].id == id)
+			return &b->lines[i];
+	}
+	return NULL;
+}
+
+/* A path below the container's root as the container will see it; NULL: it is elsewhere. */
+static const char *path_inside(const struct view_build *b, const char *point)
+{
+	const char *root = b->plan->options.rootfs;
+	const char *inside;
+
+	if (!path_is_below(point, root))
+		return NULL;
+	inside = strcmp(root, "/") == 0 ? point : point + strlen(root);
+	return *inside ? inside : "/";
+}
+
+/* ---- the profile's roots ---- */
+
+/* The folder of its file system that path (inside the container) shows. */
+static int folder_shown(const struct view_build *b, const struct mount_line *line, const char *path,
+			char *out, size_t size)
+{
+	const char *point = path_inside(b, line->point);
+	const char *rest;
+	int n;
+
+	if (!point)
+		return -ENOENT;
+	rest = strcmp(point, "/") == 0 ? path : path + strlen(point);
+	n = snprintf(out, size, "%s%s", strcmp(line->root, "/") == 0 && *rest ? "" : line->root,
+		     rest);
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+/*
+ * A writable root that shows the container's root, or a part of it, under a second name: what the
+ * profile makes read-only could be written through it. The host's own root is another matter:
+ * there every folder has its place in it.
+ */
+static bool is_second_name(const struct view_build *b, const struct mount_line *line,
+			   const char *path)
+{
+	const struct mount_line *root = line_of(b, b->source_fd);
+	char shown[PATH_MAX];
+
+	if (!root || root == line || strcmp(root->device, line->device) != 0 ||
+	    folder_shown(b, line, path, shown, sizeof(shown)) < 0)
+		return false;
+	return path_is_below(root->root, shown) ||
+	       (!b->plan->view.host_is_root && path_is_below(shown, root->root));
+}
+
+static int check_root(const struct view_build *b, const struct path_rule *rule,
+		      struct sbx_error *err)
+{
+	cleanup_fd int fd = view_open(b->source_fd, rule->path);
+	const struct mount_line *line;
+	struct stat st;
+
+	if (fd == -ELOOP)
+		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
+				   "use \"%s\" as a root: a component is a symbolic link; name the "
+				   "real path",
+				   rule->path);
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
+				   "use \"%s\" as a root: it does not exist in the container",
+				   rule->path);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, fd < 0 ? -fd : errno, "look at root \"%s\"",
+				rule->path);
+	line = line_of(b, fd);
+	if (!line || !holds_files(line))
+		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
+				   "use \"%s\" as a root: it lies on a file system of the kernel "
+				   "(%s) that no value of a profile covers",
+				   rule->path, line ? line->type : "unknown");
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
+				   "use \"%s\" as a root: it is neither a folder nor a file",
+				   rule->path);
+	if (rule->write && is_second_name(b, line, rule->path))
+		return sbx_fail_at(err, SBX_E_UNSAFE_PATH, rule->path_pointer,
+				   "make \"%s\" writable: it is a second name of the container's "
+				   "root or of a part of it",
+				   rule->path);
+	return 0;
+}
+
+int view_check_roots(const struct view_build *b, struct sbx_error *err)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < b->plan->policy->paths_n; i++)
+		r = check_root(b, &b->plan->policy->paths[i], err);
+	return r;
+}
+
+/* ---- the stays ---- */
+
+const struct view_stay view_stays[STAY_COUNT] = {
+	[STAY_PROC] = {"/proc", "proc", PROC_SUPER_MAGIC},
+	[STAY_DEV] = {"/dev", "tmpfs", TMPFS_MAGIC},
+	[STAY_PTS] = {"/dev/pts", "devpts", DEVPTS_SUPER_MAGIC},
+	[STAY_MQUEUE] = {"/dev/mqueue", "mqueue", 0x19800202},
+	[STAY_SHM] = {"/dev/shm", "tmpfs", TMPFS_MAGIC},
+};
+
+const struct plan_mount *view_mount_at(const struct plan *plan, const char *path)
+{
+	size_t i;
+
+	for (i = plan->mounts.n; i-- > 0;) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if (!m->remount && strcmp(m->destination, path) == 0)
+			return m;
+	}
+	return NULL;
+}
+
+bool view_mounts_new(const struct plan *plan, const char *path, const char *type)
+{
+	const struct plan_mount *m = view_mount_at(plan, path);
+
+	return m && m->kind == MOUNT_FILESYSTEM && m->type && strcmp(m->type, type) == 0;
+}
+
+/* The procfs of our own pid namespace: its "self" is us. */
+static bool is_own_proc(int fd)
+{
+	char self[16], text[16];
+	struct stat st;
+	ssize_t n = readlinkat(fd, "self", text, sizeof(text) - 1);
+
+	if (n <= 0 || fstat(fd, &st) < 0 || st.st_ino != PROC_ROOT_INODE)
+		return false;
+	text[n] = '\0';
+	snprintf(self, sizeof(self), "%d", getpid());
+	return strcmp(text, self) == 0;
+}
+
+/* Made by the bundle for this container: a new file system of the right type at its place. The
+ * host's message queues are the same file system in every namespace that shares them. */
+static bool is_own_stay(const struct view_build *b, enum stay stay, int fd)
+{
+	const struct view_stay *row = &view_stays[stay];
+	struct statfs fs;
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MODE, &stx) < 0 || fstatfs(fd, &fs) < 0 ||
+	    !(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) || (unsigned long)fs.f_type != row->magic)
+		return false;
+	if (stay == STAY_PROC)
+		return is_own_proc(fd);
+	if (!view_mounts_new(b->plan, row->path, row->type))
+		return false;
+	return stay != STAY_MQUEUE ||
+	       makedev(stx.stx_dev_major, stx.stx_dev_minor) != b->facts->host_mqueue;
+}
+
+static void stays_find(struct view_build *b)
+{
+	struct statfs fs;
+	size_t i;
+
+	for (i = 0; i < STAY_COUNT; i++) {
+		cleanup_fd int fd = view_open(b->source_fd, view_stays[i].path);
+
+		b->stays[i].own = fd >= 0 && is_own_stay(b, (enum stay)i, fd);
+		if (!b->stays[i].own)
+			continue;
+		b->stays[i].mount_id = mount_id(fd);
+		b->stays[i].read_only = fstatfs(fd, &fs) < 0 || (fs.f_flags & ST_RDONLY);
+	}
+}
+
+/* ---- closing ---- */
+
+static bool is_stay(const struct view_build *b, const struct mount_line *line)
+{
+	size_t i;
+
+	for (i = 0; i < STAY_COUNT; i++) {
+		if (b->stays[i].own && b->stays[i].mount_id == line->id)
+			return true;
+	}
+	return false;
+}
+
+/* Another process's view of processes, or our own a second time, where no mask reaches. What the
+ * bundle puts below /proc is the same file system and only closed. */
+static int close_mount(struct view_build *b, const struct mount_line *line, const char *inside,
+		       int fd)
+{
+	if (strcmp(line->type, "proc") != 0 ||
+	    (path_is_below(inside, "/proc") && strcmp(inside, "/proc") != 0))
+		return mount_tree_set(fd, false, MOUNT_ATTR_RDONLY, 0);
+	return view_hide(b, fd);
+}
+
+int view_mounts_close(struct view_build *b, struct sbx_error *err)
+{
+	size_t i;
+	int r;
+
+	stays_find(b);
+	for (i = 0; i < b->lines_n; i++) {
+		const struct mount_line *line = &b->lines[i];
+		const char *inside = path_inside(b, line->point);
+		cleanup_fd int fd = -EBADF;
+
+		if (!inside || holds_files(line) || is_stay(b, line))
+			continue;
+		/* One that another mount covers cannot be reached. */
+		fd = path_open_in_root_nofollow(b->source_fd, inside, O_PATH);
+		if (fd < 0 || mount_id(fd) != line->id)
+			continue;
+		if (strcmp(inside, "/proc") == 0 && strcmp(line->type, "proc") == 0)
+			return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
+					"use what the bundle mounts at \"/proc\": it shows other "
+					"processes than the container's; give it a mount of type "
+					"\"proc\"");
+		r = close_mount(b, line, inside, fd);
+		if (r < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, -r, "close the %s at \"%s\"", line->type,
+					inside);
+	}
+	return 0;
+}
+
+/* ---- host read deny: binds in folders that stay in view ---- */
+
+static bool is_in_closure(const char *inside)
+{
+	return closure_holds(inside) || path_is_below(inside, "/dev") ||
+	       path_is_below(inside, "/sys") || path_is_below(inside, "/proc");
+}
+
+static bool is_of_readable_root(const struct view_build *b, const char *inside)
+{
+	const struct policy *policy = b->plan->policy;
+	size_t i;
+
+	for (i = 0; i < policy->paths_n; i++) {
+		const struct path_rule *rule = &policy->paths[i];
+
+		if (rule->read &&
+		    (path_is_below(inside, rule->path) || path_is_below(rule->path, inside)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_stay_path(const char *inside)
+{
+	size_t i;
+
+	for (i = 0; i < STAY_COUNT; i++) {
+		if (strcmp(view_stays[i].path, inside) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The destination may lead through links of the image: the mount table has the place itself. */
+int view_mounts_hide_binds(struct view_build *b, struct sbx_error *err)
+{
+	size_t i;
+	int r;
+
+	for (i = 0; i < b->plan->mounts.n; i++) {
+		const struct plan_mount *m = &b->plan->mounts.v[i];
+		cleanup_fd int fd = -EBADF;
+		const struct mount_line *line;
+		const char *inside;
+
+		if (m->kind != MOUNT_BIND || m->remount || view_is_single_file(m->destination))
+			continue;
+		fd = path_open_in_root(b->source_fd, m->destination, O_PATH, 0);
+		line = fd < 0 ? NULL : line_of(b, fd);
+		inside = line ? path_inside(b, line->point) : NULL;
+		if (!inside || !is_in_closure(inside) || is_stay_path(inside) ||
+		    is_of_readable_root(b, inside))
+			continue;
+		r = view_hide(b, fd);
+		if (r < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, -r, "hide \"%s\"", inside);
+	}
+	return 0;
+}

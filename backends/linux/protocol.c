@@ -7,9 +7,11 @@
 
 #include "backends/linux/protocol.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/text.h"
+
+#define ERRNO_MAX 4095 /* the highest that a system call answers */
 
 static const struct msg_row rows[] = {
-	{MSG_JOINED, "joined", sizeof(struct message_pid), 0},
 	{MSG_PROCEED, "proceed", sizeof(struct message_pid), 0},
 	{MSG_MOUNTED, "mounted", 0, 0},
 	{MSG_HOOKS_DONE, "hooks-done", 0, 0},
@@ -26,20 +28,29 @@ int protocol_send(int fd, enum linux_message type, const void *payload, size_t l
 	return msg_send(fd, &linux_protocol, type, payload, len, NULL, 0);
 }
 
+static void take_text(char *out, size_t size, const char *text)
+{
+	text_escape(out, size, text, strnlen(text, size));
+}
+
 int protocol_take_error(struct msg *msg, struct sbx_error *err)
 {
-	struct sbx_error seen;
+	struct sbx_error seen, taken = {.code = SBX_E_INTERNAL};
 
 	msg_close_fds(msg);
 	if (msg->type != MSG_ERROR || msg->len != sizeof(seen))
 		return sbx_fail(err, SBX_E_INTERNAL, EPROTO, "read the child's error");
 	memcpy(&seen, msg->payload, sizeof(seen));
-	seen.message[sizeof(seen.message) - 1] = '\0';
-	seen.pointer[sizeof(seen.pointer) - 1] = '\0';
-	seen.stage[sizeof(seen.stage) - 1] = '\0';
+	if ((unsigned)seen.code > SBX_OK && (unsigned)seen.code < SBX_CODE_COUNT)
+		taken.code = seen.code;
+	if (seen.errnum > 0 && seen.errnum <= ERRNO_MAX)
+		taken.errnum = seen.errnum;
+	take_text(taken.message, sizeof(taken.message), seen.message);
+	take_text(taken.pointer, sizeof(taken.pointer), seen.pointer);
+	take_text(taken.stage, sizeof(taken.stage), seen.stage);
 	if (err)
-		*err = seen;
-	return seen.errnum > 0 ? -seen.errnum : -EINVAL;
+		*err = taken;
+	return taken.errnum ? -taken.errnum : -EINVAL;
 }
 
 int protocol_expect(int fd, enum linux_message type, struct msg *msg, struct sbx_error *err)
@@ -56,7 +67,13 @@ int protocol_expect(int fd, enum linux_message type, struct msg *msg, struct sbx
 				rows[type - 1].name);
 	if (rc < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -rc, "wait for \"%s\"", rows[type - 1].name);
-	return msg->type == type ? 0 : protocol_take_error(msg, err);
+	if (msg->type != type)
+		return protocol_take_error(msg, err);
+	/* The rows give the exact length; what was not sent would be read from the stack. */
+	if (msg->len == rows[type - 1].max_bytes)
+		return 0;
+	msg_close_fds(msg);
+	return sbx_fail(err, SBX_E_INTERNAL, EPROTO, "read \"%s\"", rows[type - 1].name);
 }
 
 void protocol_send_error(int fd, const struct sbx_error *error)

@@ -1,9 +1,13 @@
 /*
  * The messages between the runtime and the child that becomes the payload.
  *
- * One table (protocol.c) says who sends what at which stage, how long it may be and how many
+ * One table (protocol.c) says who sends what at which stage, how long it is and how many
  * descriptors come with it. The peer's end of file means that it died or, after MSG_START, that
  * execve(2) succeeded (every descriptor of the child is close-on-exec).
+ *
+ * A process inside may get hold of the child's end (ptrace(2), pidfd_getfd(2)) once the child is
+ * visible there. A pid therefore never comes by message (spawn.h), exec forks its child into view
+ * behind every message but MSG_ERROR, and an error is only shown.
  */
 #ifndef SBX_LINUX_PROTOCOL_H
 #define SBX_LINUX_PROTOCOL_H
@@ -16,7 +20,6 @@
 
 enum linux_message {
 	MSG_NONE,
-	MSG_JOINED,  /* joiner to runtime: the child's pid */
 	MSG_PROCEED, /* runtime to child: cgroup and maps are done; the child's pid as the host sees
 			it */
 	MSG_MOUNTED, /* child to runtime: prestart and createRuntime hooks may run */
@@ -42,7 +45,9 @@ int protocol_send(int fd, enum linux_message type, const void *payload, size_t l
  */
 int protocol_expect(int fd, enum linux_message type, struct msg *msg, struct sbx_error *err);
 
-/* The error record of an MSG_ERROR into err; SBX_E_INTERNAL for any other message. -errno always.
+/*
+ * The error record of an MSG_ERROR into err; SBX_E_INTERNAL for any other message. -errno always.
+ * The record is foreign text: codes out of range become SBX_E_INTERNAL, control bytes are escaped.
  */
 int protocol_take_error(struct msg *msg, struct sbx_error *err);
 

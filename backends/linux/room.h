@@ -64,6 +64,7 @@ struct run {
 	int container_pidfd;  /* exec: the container's first process */
 	bool born_in_cgroup;  /* runtime: clone3(2) put the child into its cgroup2 group */
 	pid_t container_pid;  /* exec: the first process of the container to enter */
+	pid_t *child_told;    /* a page shared with the joiner alone: the pid of what it forked */
 	char *executable;     /* child, after STAGE_EXECUTABLE */
 	char **env;	      /* child: final, with HOME */
 	uint32_t boundary[3]; /* links, addresses, routes when the network was made */

@@ -11,8 +11,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -199,7 +201,21 @@ static int compare_fds(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* 0-2, what the caller passes on, and our own sockets; the rest is gone before anything waits. */
+/* The caller's environment lies in our memory, and the payload's neighbours may read that. */
+static void forget_environment(void)
+{
+	for (char **entry = environ; entry && *entry; entry++)
+		explicit_bzero(*entry, strlen(*entry));
+	environ = NULL;
+}
+
+/*
+ * 0-2, what the caller passes on, and our own sockets; the rest is gone before anything waits, and
+ * in exec before anything is visible inside. The sync channel is harmless in foreign hands: nothing
+ * is read from it any more but one error to be shown (protocol.h), and whoever holds it open makes
+ * the runtime wait for the end of the process at most. The ruleset, and the listening socket of
+ * create, decide about the container's own process only.
+ */
 static int close_descriptors(struct sequence *seq, struct sbx_error *err)
 {
 	struct run *run = seq->run;
@@ -208,6 +224,7 @@ static int close_descriptors(struct sequence *seq, struct sbx_error *err)
 	size_t n = 0;
 
 	log_set_sink(-1, LOG_FORMAT_TEXT, LOG_LEVEL_ERROR);
+	forget_environment();
 	if (run->sync_fd >= 3 + passed)
 		keep[n++] = run->sync_fd;
 	if (run->start_fd >= 3 + passed)
@@ -293,34 +310,11 @@ static int await_created(struct sequence *seq, struct sbx_error *err)
  * payload. */
 static int fork_payload(struct sequence *seq, struct sbx_error *err)
 {
-	struct message_pid message;
-	pid_t pid = spawn_payload(err);
+	pid_t pid = spawn_payload(seq->run, err);
 
-	if (pid < 0)
-		return pid;
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		return 0;
-	}
-	message.pid = pid;
-	_exit(protocol_send(seq->run->sync_fd, MSG_JOINED, &message, sizeof(message)) < 0);
-}
-
-static int await_payload(struct sequence *seq, struct sbx_error *err)
-{
-	struct run *run = seq->run;
-	struct message_pid message;
-	struct msg msg;
-	int status, rc = protocol_expect(run->sync_fd, MSG_JOINED, &msg, err);
-
-	if (rc < 0)
-		return rc;
-	memcpy(&message, msg.payload, sizeof(message));
-	proc_wait(run->pid, &status);
-	close(take_fd(&run->pidfd));
-	run->pid = (pid_t)message.pid;
-	run->pidfd = sys_pidfd_open(run->pid, 0); /* our own child: its pid is not reused */
-	return run->pidfd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -run->pidfd, "open the process") : 0;
+	if (pid > 0)
+		_exit(0);
+	return pid;
 }
 
 static int enter_container(struct sequence *seq, struct sbx_error *err)
@@ -401,14 +395,20 @@ static const struct stage_row exec_rows[] = {
 	{"privileges", STAGE_PRIVILEGES, SIDE_CHILD, .rooms = {&room_caps}},
 	{"executable", STAGE_EXECUTABLE, SIDE_CHILD, .rooms = {&room_payload}},
 	{"landlock", STAGE_LANDLOCK, SIDE_CHILD, .when = is_confined, .rooms = {&room_landlock}},
-	/* Only now does anything become visible in the container's pid namespace. */
-	{"fork", STAGE_SPAWN, SIDE_CHILD, .action = fork_payload},
-	{"await payload", STAGE_SPAWN, SIDE_RUNTIME, .action = await_payload, .tells = MSG_PROCEED},
-	{"session", STAGE_TTY, SIDE_CHILD, .awaits = MSG_PROCEED, .rooms = {&room_tty},
-	 .action = pass_terminal},
-	{"descriptors", STAGE_DESCRIPTORS, SIDE_CHILD, .action = close_descriptors},
+	{"pass terminal", STAGE_TTY, SIDE_CHILD, .action = pass_terminal},
+	/* With a terminal it replaces 0-2 here: the caller's own are not the payload's to see. */
+	{"descriptors", STAGE_DESCRIPTORS, SIDE_CHILD, .rooms = {&room_tty}, .action = close_descriptors},
 	{"created", STAGE_CREATED, SIDE_CHILD, .action = wait_for_start},
 	{"await created", STAGE_CREATED, SIDE_RUNTIME, .action = await_created},
+	/*
+	 * Only now does anything become visible in the container's pid namespace, to processes that
+	 * may have CAP_SYS_PTRACE: they can read its memory, duplicate its descriptors and steer it.
+	 * So everything that it holds or may do beyond the payload is gone by now (CVE-2016-9962), and
+	 * it waits for nobody. What is left belongs to a session, or would stop the fork: a filter
+	 * with no_new_privs need not allow one.
+	 */
+	{"fork", STAGE_SPAWN, SIDE_CHILD, .action = fork_payload},
+	{"session", STAGE_TTY, SIDE_CHILD, .rooms = {&room_tty}},
 	{"filter", STAGE_SECCOMP, SIDE_CHILD, .when = filters_late, .rooms = {&room_seccomp}},
 	{"exec", STAGE_EXEC, SIDE_CHILD, .rooms = {&room_payload}},
 };
@@ -499,19 +499,49 @@ int sequence_exec(struct run *run, const struct sequence_events *events, struct 
 	return walk(&seq, exec_rows, ARRAY_SIZE(exec_rows), err);
 }
 
-int sequence_start(int sync_fd, struct sbx_error *err)
+static int send_start(int sync_fd, struct sbx_error *err)
 {
-	struct msg msg;
 	int rc = protocol_send(sync_fd, MSG_START, NULL, 0);
 
-	if (rc < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -rc, "start the container's process");
-	rc = msg_receive(sync_fd, &linux_protocol, &msg);
+	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "start the container's process") : 0;
+}
+
+static int await_execve(int sync_fd, struct sbx_error *err)
+{
+	struct msg msg;
+	int rc = msg_receive(sync_fd, &linux_protocol, &msg);
+
 	if (rc == -ECONNRESET)
 		return 0; /* closed by execve(2) */
 	if (rc < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -rc, "wait for the container's start");
 	return protocol_take_error(&msg, err);
+}
+
+int sequence_start(int sync_fd, struct sbx_error *err)
+{
+	int rc = send_start(sync_fd, err);
+
+	return rc < 0 ? rc : await_execve(sync_fd, err);
+}
+
+int sequence_start_exec(struct run *run, struct sbx_error *err)
+{
+	struct pollfd fds[] = {{.fd = run->sync_fd, .events = POLLIN}, {.events = POLLIN}};
+	int rc = send_start(run->sync_fd, err);
+
+	if (rc == 0)
+		rc = spawn_await_child(run, err);
+	if (rc < 0)
+		return rc;
+	fds[1].fd = run->pidfd;
+	while (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno == EINTR)
+		;
+	/* A process inside that holds the channel open hides the end of file; not that of the
+	 * process, whose last word is looked for once more. */
+	if (!fds[0].revents && poll(fds, 1, 0) <= 0)
+		return 0;
+	return await_execve(run->sync_fd, err);
 }
 
 void sequence_undo(struct run *run)
@@ -545,4 +575,7 @@ void run_close(struct run *run)
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		cleanup_close_fd(fds[i]);
+	if (run->child_told)
+		munmap(run->child_told, sizeof(*run->child_told));
+	run->child_told = NULL;
 }

@@ -29,8 +29,17 @@ struct sequence_events {
  */
 int sequence_create(struct run *run, const struct sequence_events *events, struct sbx_error *err);
 
-/* Make a further process in a running container, up to its execve. run->container_pid is set. */
+/*
+ * Make a further process in a running container, up to the fork into its pid namespace.
+ * run->container_pid is set. The child waits on run->sync_fd for MSG_START.
+ */
 int sequence_exec(struct run *run, const struct sequence_events *events, struct sbx_error *err);
+
+/*
+ * Let what sequence_exec() made go on: 0 when its execve(2) succeeded or it ended before, else its
+ * error. run->pid and run->pidfd are the payload's from here on; where there is none, pid is 0.
+ */
+int sequence_start_exec(struct run *run, struct sbx_error *err);
 
 /* Let the child behind sync_fd go on: 0 when its execve(2) succeeded, else its error. */
 int sequence_start(int sync_fd, struct sbx_error *err);

@@ -6,6 +6,11 @@
  * up). That joiner enters and then clones with CLONE_PARENT, so that the child is the runtime's
  * own.
  *
+ * Whose pid that is, the kernel writes into a page which the runtime shares with the joiner alone
+ * (CLONE_PARENT_SETTID, MADV_DONTFORK). It never comes over the sync pair: the child is visible in
+ * the pid namespace that was joined before its pid could be sent, and a process in there that may
+ * trace it could send another one, which the runtime would then wait for, write down and kill.
+ *
  * Order of joining: all but the user namespace first, keeping those that are refused; then the user
  * namespace; then the refused ones again, which belong to it.
  */
@@ -15,6 +20,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <linux/nsfs.h>
 #include <sys/wait.h>
@@ -29,7 +35,8 @@
 /* Made by unshare(2) in the child: see rooms/namespaces.c. */
 #define FLAGS_NOT_FOR_CLONE (CLONE_NEWCGROUP | CLONE_NEWTIME)
 
-static pid_t clone_process(uint64_t flags, int cgroup_fd, int *pidfd)
+/* pidfd or told is where the kernel puts the child's descriptor, or its pid as we see it. */
+static pid_t clone_process(uint64_t flags, int cgroup_fd, int *pidfd, pid_t *told)
 {
 	struct clone_args args = {.flags = flags};
 	pid_t pid;
@@ -41,6 +48,10 @@ static pid_t clone_process(uint64_t flags, int cgroup_fd, int *pidfd)
 		args.flags |= CLONE_PIDFD;
 		args.pidfd = (uintptr_t)pidfd;
 	}
+	if (told) {
+		args.flags |= CLONE_PARENT_SETTID;
+		args.parent_tid = (uintptr_t)told;
+	}
 	if (cgroup_fd >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)cgroup_fd;
@@ -49,7 +60,7 @@ static pid_t clone_process(uint64_t flags, int cgroup_fd, int *pidfd)
 	if (pid < 0 && errno == ENOSYS && cgroup_fd < 0) {
 		/* An old filter around us: clone(2) does the same but for the cgroup. */
 		pid = (pid_t)syscall(SYS_clone, (unsigned long)(args.flags | args.exit_signal), 0,
-				     pidfd, 0, 0);
+				     pidfd ? pidfd : told, 0, 0);
 	}
 	return pid < 0 ? -errno : pid;
 }
@@ -128,6 +139,28 @@ static int join_paths(const struct plan_namespaces *ns, struct sbx_error *err)
 	return rc;
 }
 
+/* The page that the joiner tells its child's pid by; the runtime and the joiner have it. */
+static int share_page(struct run *run, struct sbx_error *err)
+{
+	void *page = mmap(NULL, sizeof(*run->child_told), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "make a page to share");
+	run->child_told = page;
+	return 0;
+}
+
+/* In the joiner, before it forks: what it forks does not get the page. */
+static int keep_page(const struct run *run, struct sbx_error *err)
+{
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (madvise(run->child_told, size, MADV_DONTFORK) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "keep the shared page");
+	return 0;
+}
+
 /* The sync pair: the runtime keeps ends[0], the child takes ends[1]. */
 static void take_end(struct run *run, int ends[2], int mine)
 {
@@ -156,7 +189,7 @@ static pid_t spawn_directly(struct run *run, int ends[2], int cgroup_fd, struct 
 {
 	const struct plan_namespaces *ns = &run->plan->namespaces;
 	uint64_t flags = (uint64_t)(unsigned)(ns->new_flags & ~FLAGS_NOT_FOR_CLONE);
-	pid_t pid = clone_process(flags, cgroup_fd, &run->pidfd);
+	pid_t pid = clone_process(flags, cgroup_fd, &run->pidfd, NULL);
 	int rc;
 
 	if (pid < 0)
@@ -171,53 +204,68 @@ static pid_t spawn_directly(struct run *run, int ends[2], int cgroup_fd, struct 
 	return rc < 0 ? rc : 0;
 }
 
-/* In the joiner: enter, clone, tell the pid. Only the grandchild returns. */
+/*
+ * In the joiner: enter, clone. Only the grandchild returns.
+ *
+ * Where the pid namespace is joined, its processes see the grandchild from its first moment on. It
+ * is not dumpable by then, so that only CAP_SYS_PTRACE over the runtime's own user namespace
+ * reaches it; with new id maps it stays dumpable until they are written (rooms/userns.c), because a
+ * caller without privilege could not write those of a process that is not.
+ */
 static pid_t join_and_clone(struct run *run, int ends[2], int cgroup_fd, struct sbx_error *err)
 {
 	const struct plan_namespaces *ns = &run->plan->namespaces;
 	uint64_t flags = (uint64_t)(unsigned)(ns->new_flags & ~FLAGS_NOT_FOR_CLONE);
-	struct message_pid message;
 	int rc = join_paths(ns, err);
 	pid_t pid;
 
-	if (rc < 0) {
-		protocol_send_error(ends[1], err);
-		_exit(1);
+	if (rc == 0)
+		rc = keep_page(run, err);
+	if (rc == 0 && !(ns->new_flags & CLONE_NEWUSER) && prctl(PR_SET_DUMPABLE, 0) < 0)
+		rc = sbx_fail(err, SBX_E_SYSTEM, errno, "stop being dumpable");
+	if (rc == 0) {
+		pid = clone_process(flags | CLONE_PARENT, cgroup_fd, NULL, run->child_told);
+		if (pid == 0)
+			return become_child(run, ends);
+		rc = pid < 0 ? fail_spawn(pid, err) : 0;
 	}
-	pid = clone_process(flags | CLONE_PARENT, cgroup_fd, NULL);
-	if (pid == 0)
-		return become_child(run, ends);
-	if (pid < 0) {
-		fail_spawn(pid, err);
+	if (rc < 0)
 		protocol_send_error(ends[1], err);
-		_exit(1);
+	_exit(rc < 0);
+}
+
+int spawn_await_child(struct run *run, struct sbx_error *err)
+{
+	struct msg msg;
+	int status, rc;
+
+	proc_wait(run->pid, &status);
+	cleanup_close_fd(&run->pidfd);
+	run->pid = *run->child_told;
+	if (run->pid == 0) {
+		rc = protocol_expect(run->sync_fd, MSG_ERROR, &msg, err);
+		return rc < 0 ? rc : protocol_take_error(&msg, err);
 	}
-	message.pid = pid;
-	_exit(protocol_send(ends[1], MSG_JOINED, &message, sizeof(message)) < 0);
+	run->pidfd = sys_pidfd_open(run->pid, 0); /* our own child: its pid is not reused */
+	return run->pidfd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -run->pidfd, "open the process") : 0;
 }
 
 static pid_t spawn_by_joiner(struct run *run, int ends[2], int cgroup_fd, struct sbx_error *err)
 {
-	struct message_pid message;
-	struct msg msg;
-	int rc, status;
-	pid_t joiner = clone_process(0, -1, NULL);
+	pid_t joiner;
+	int rc = share_page(run, err);
 
+	if (rc < 0)
+		return rc;
+	joiner = clone_process(0, -1, NULL, NULL);
 	if (joiner < 0)
 		return fail_spawn(joiner, err);
 	if (joiner == 0)
 		return join_and_clone(run, ends, cgroup_fd, err);
 	take_end(run, ends, 0);
-	rc = protocol_expect(run->sync_fd, MSG_JOINED, &msg, err);
-	proc_wait(joiner, &status);
-	if (rc < 0)
-		return rc;
-	memcpy(&message, msg.payload, sizeof(message));
-	run->pid = (pid_t)message.pid;
-	run->pidfd = sys_pidfd_open(run->pid, 0);
-	if (run->pidfd < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -run->pidfd, "open the child's descriptor");
-	return run->pid;
+	run->pid = joiner;
+	rc = spawn_await_child(run, err);
+	return rc < 0 ? rc : run->pid;
 }
 
 pid_t spawn_container(struct run *run, int cgroup_fd, struct sbx_error *err)
@@ -239,7 +287,10 @@ pid_t spawn_joiner(struct run *run, struct sbx_error *err)
 
 	if (rc < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -rc, "make the sync pair");
-	pid = clone_process(0, -1, &run->pidfd);
+	rc = share_page(run, err);
+	if (rc < 0)
+		return rc;
+	pid = clone_process(0, -1, &run->pidfd, NULL);
 	if (pid < 0)
 		return fail_spawn(pid, err);
 	if (pid == 0)
@@ -249,10 +300,14 @@ pid_t spawn_joiner(struct run *run, struct sbx_error *err)
 	return pid;
 }
 
-pid_t spawn_payload(struct sbx_error *err)
+pid_t spawn_payload(struct run *run, struct sbx_error *err)
 {
-	pid_t pid = clone_process(CLONE_PARENT, -1, NULL);
+	int rc = keep_page(run, err);
+	pid_t pid;
 
+	if (rc < 0)
+		return rc;
+	pid = clone_process(CLONE_PARENT, -1, NULL, run->child_told);
 	return pid < 0 ? fail_spawn(pid, err) : pid;
 }
 

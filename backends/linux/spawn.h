@@ -27,6 +27,12 @@ pid_t spawn_joiner(struct run *run, struct sbx_error *err);
  * exec, in the joiner: fork the process that becomes the payload as a child of the runtime
  * (CLONE_PARENT). Returns 0 in it; in the joiner its pid, or -errno.
  */
-pid_t spawn_payload(struct sbx_error *err);
+pid_t spawn_payload(struct run *run, struct sbx_error *err);
+
+/*
+ * In the runtime: wait for the joiner run->pid to end, then put what it forked into run->pid and
+ * run->pidfd. -errno, with the joiner's own error, where it forked nothing; run->pid is 0 then.
+ */
+int spawn_await_child(struct run *run, struct sbx_error *err);
 
 #endif

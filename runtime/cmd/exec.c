@@ -269,7 +269,7 @@ static int start_process(const struct invocation *in, struct container *c, struc
 		cleanup_close_fd(&run->tty_master_fd);
 	}
 	if (rc == 0)
-		rc = sequence_start(run->sync_fd, err);
+		rc = sequence_start_exec(run, err);
 	cleanup_close_fd(&run->sync_fd);
 	if (rc == 0 && pidfd_socket)
 		rc = sockets_send_fd(pidfd_socket, run->pidfd, "pidfd", err);

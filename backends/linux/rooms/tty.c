@@ -6,8 +6,9 @@
  * opened by descriptor, and the slave by TIOCGPTPEER (ioctl_tty(2)), never by a name that the image
  * could have replaced (CVE-2025-52565). /dev/console is a bind of that slave onto a file that is
  * made or opened without following a link. All this happens while the mounts are made, before
- * anything may become read-only; the master waits in run->tty_master_fd. At STAGE_TTY the process
- * becomes a session leader with the terminal as its controlling one and as 0, 1, 2.
+ * anything may become read-only; the master waits in run->tty_master_fd. At STAGE_DESCRIPTORS, or
+ * at STAGE_TTY where that comes first, the terminal becomes 0, 1 and 2; at STAGE_TTY the process
+ * becomes a session leader with it as its controlling one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -117,23 +118,32 @@ static int bind_console(const struct run *run, struct sbx_error *err)
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "bind the terminal on \"/dev/console\"") : 0;
 }
 
-static int enter_session(struct run *run, struct sbx_error *err)
+static int replace_stdio(struct run *run, struct sbx_error *err)
 {
 	int fd;
 
-	/* a process group leader has a session already or is one: nothing to do */
-	if (setsid() < 0 && errno != EPERM)
-		return sbx_fail(err, SBX_E_SYSTEM, errno, "make a session");
 	if (run->console_fd < 0)
 		return 0;
-	if (ioctl(run->console_fd, TIOCSCTTY, 0) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, errno, "take the controlling terminal");
 	for (fd = 0; fd <= 2; fd++) {
 		if (dup2(run->console_fd, fd) < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, errno, "make the terminal descriptor %d",
 					fd);
 	}
 	cleanup_close_fd(&run->console_fd);
+	return 0;
+}
+
+static int enter_session(struct run *run, struct sbx_error *err)
+{
+	int r = replace_stdio(run, err);
+
+	if (r < 0)
+		return r;
+	/* a process group leader has a session already or is one: nothing to do */
+	if (setsid() < 0 && errno != EPERM)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "make a session");
+	if (run->plan->process.terminal && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "take the controlling terminal");
 	return 0;
 }
 
@@ -153,6 +163,8 @@ static int tty_apply(struct run *run, enum stage stage, struct sbx_error *err)
 
 	if (stage == STAGE_TTY)
 		return enter_session(run, err);
+	if (stage == STAGE_DESCRIPTORS)
+		return replace_stdio(run, err);
 	if (stage != STAGE_MOUNTS || !plan->process.terminal)
 		return 0;
 	r = make_terminal(run, err);

@@ -323,7 +323,7 @@ static int enter_container(struct sequence *seq, struct sbx_error *err)
 	int rc;
 
 	prctl(PR_SET_DUMPABLE, 0);
-	rc = spawn_enter_namespaces(run, run->container_pidfd, err);
+	rc = spawn_enter_container(run, run->container_pidfd, err);
 	if (rc < 0)
 		return rc;
 	close(run->rootfs_fd);

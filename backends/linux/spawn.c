@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -31,6 +32,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/kernel.h"
 #include "runtime/base/proc.h"
+#include "runtime/base/procfs.h"
 
 /* Made by unshare(2) in the child: see rooms/namespaces.c. */
 #define FLAGS_NOT_FOR_CLONE (CLONE_NEWCGROUP | CLONE_NEWTIME)
@@ -311,20 +313,57 @@ pid_t spawn_payload(struct run *run, struct sbx_error *err)
 	return pid < 0 ? fail_spawn(pid, err) : pid;
 }
 
-int spawn_enter_namespaces(struct run *run, int container_pidfd, struct sbx_error *err)
+static int join_container(int pidfd, int all, struct sbx_error *err)
+{
+	int others = all & ~CLONE_NEWUSER;
+
+	if (all == 0 || setns(pidfd, all) == 0)
+		return 0;
+	/* Namespaces that the host owns beside a user namespace: they come first. */
+	if (errno == EPERM && others != all && setns(pidfd, others) == 0 &&
+	    setns(pidfd, CLONE_NEWUSER) == 0)
+		return 0;
+	return sbx_fail(err, SBX_E_SYSTEM, errno, "join the container's namespaces");
+}
+
+/*
+ * Without a mount namespace to join the container's root is a matter of its processes alone, and
+ * what joined it would be left with the host's. By number, so the process is looked at again after
+ * the open: as long as it lives the number is its own.
+ */
+static int open_root(const struct run *run, int pidfd, struct sbx_error *err)
+{
+	cleanup_fd int fd = -EBADF;
+	char name[32];
+	int rc;
+
+	snprintf(name, sizeof(name), "%d/root", (int)run->container_pid);
+	fd = procfs_open_magic(run->proc_fd, name, O_PATH | O_DIRECTORY);
+	if (fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -fd, "open the container's root");
+	rc = proc_send_signal(pidfd, run->container_pid, 0);
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_CONTAINER_STATUS, -rc,
+				"enter the container: its first process ended");
+	return take_fd(&fd);
+}
+
+int spawn_enter_container(struct run *run, int container_pidfd, struct sbx_error *err)
 {
 	const struct oci_namespace *asked = run->plan->spec->linux_.ns;
-	int all = run->plan->namespaces.new_flags, others;
+	int all = run->plan->namespaces.new_flags, rc;
+	cleanup_fd int root_fd = -EBADF;
 
 	for (enum oci_ns i = 0; i < NS_COUNT; i++)
 		if (asked[i].set)
 			all |= oci_ns_flag(i);
-	others = all & ~CLONE_NEWUSER;
-	if (all == 0 || setns(container_pidfd, all) == 0)
-		return 0;
-	/* Namespaces that the host owns beside a user namespace: they come first. */
-	if (errno == EPERM && others != all && setns(container_pidfd, others) == 0 &&
-	    setns(container_pidfd, CLONE_NEWUSER) == 0)
-		return 0;
-	return sbx_fail(err, SBX_E_SYSTEM, errno, "join the container's namespaces");
+	if (!(all & CLONE_NEWNS)) {
+		root_fd = open_root(run, container_pidfd, err);
+		if (root_fd < 0)
+			return root_fd;
+	}
+	rc = join_container(container_pidfd, all, err);
+	if (rc == 0 && root_fd >= 0 && (fchdir(root_fd) < 0 || chroot(".") < 0))
+		rc = sbx_fail(err, SBX_E_SYSTEM, errno, "enter the container's root");
+	return rc;
 }

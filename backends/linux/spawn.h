@@ -15,10 +15,10 @@
 pid_t spawn_container(struct run *run, int cgroup_fd, struct sbx_error *err);
 
 /*
- * exec: enter the namespaces of run->container_pid that the plan names (called in the joiner; the
- * process itself does not change its pid namespace, its next child does). 0 or -errno.
+ * exec: enter the namespaces of run->container_pid that the plan names, and its root (called in the
+ * joiner; the process itself does not change its pid namespace, its next child does). 0 or -errno.
  */
-int spawn_enter_namespaces(struct run *run, int container_pidfd, struct sbx_error *err);
+int spawn_enter_container(struct run *run, int container_pidfd, struct sbx_error *err);
 
 /* fork(2) with a fresh sync pair as above, no namespaces: exec's joiner. */
 pid_t spawn_joiner(struct run *run, struct sbx_error *err);

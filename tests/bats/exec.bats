@@ -82,6 +82,24 @@ process_file() {
 	assert_output --regexp ':/($|'$'\n'')'
 }
 
+@test 'exec: the root is that of the container where it has no mount namespace of its own' {
+	require_root
+	edit_config '.linux.namespaces |= map(select(.type != "mount"))
+		| .mounts = [] | del(.linux.maskedPaths, .linux.readonlyPaths)'
+	echo 'of the image' >"$BUNDLE/rootfs/etc/marker"
+	start_sleeper
+	[ ! -e /etc/marker ]
+	run_exec "$ID" cat /etc/marker
+	assert_status 0
+	assert_output 'of the image'
+	run_exec "$ID" sh -c 'cd /; cd ../../..; pwd; ls bin/probe'
+	assert_output $'/\nbin/probe'
+	run_exec "$ID" ls "$BATS_TEST_TMPDIR"
+	refute [ "$status" = 0 ]
+	# the control: it is the host's mount namespace
+	assert_equal "$(readlink "/proc/$(container_pid)/ns/mnt")" "$(readlink /proc/self/ns/mnt)"
+}
+
 @test 'exec: only stdio reaches the program' {
 	start_sleeper
 	exec 7</etc/passwd 9</

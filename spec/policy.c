@@ -65,7 +65,7 @@ static int refuse_unbuilt(const struct profile *p, struct sbx_error *err)
 
 /* ---- the command ---- */
 
-void policy_write_requirements(struct json_writer *w, const char *key, const struct strings *args)
+static void write_requirements(struct json_writer *w, const struct strings *args)
 {
 	cleanup_buf struct buf command = BUF_INIT;
 	struct json_writer inner;
@@ -74,7 +74,7 @@ void policy_write_requirements(struct json_writer *w, const char *key, const str
 	json_writer_init(&inner, &command, 0);
 	json_write_strings(&inner, NULL, args->v, args->n);
 	text = buf_failed(&command) || !command.data ? "[]" : command.data;
-	json_begin_array(w, key);
+	json_begin_array(w, NULL);
 	json_begin_object(w, NULL);
 	json_write_string(w, "kind", "command.execute");
 	json_write_string(w, "scope", text);
@@ -84,11 +84,12 @@ void policy_write_requirements(struct json_writer *w, const char *key, const str
 	json_end_array(w);
 }
 
-int policy_check_command(const struct profile *profile, const struct strings *args,
+static int check_command(const struct profile *profile, const struct strings *args,
 			 struct sbx_error *err)
 {
 	cleanup_buf struct buf list = BUF_INIT;
 	struct json_writer w;
+	int r;
 
 	if (profile->command == ACCESS_ALLOW)
 		return 0;
@@ -96,12 +97,15 @@ int policy_check_command(const struct profile *profile, const struct strings *ar
 		return sbx_fail_at(err, SBX_E_COMMAND_DENIED, "/command",
 				   "start \"%s\": the profile denies commands",
 				   args->n ? args->v[0] : "");
+	r = sbx_fail_at(err, SBX_E_GRANT_REQUIRED, "/command",
+			"start \"%s\": the profile gates commands, and no grant of class "
+			"command.start.v1 covers it",
+			args->n ? args->v[0] : "");
 	json_writer_init(&w, &list, 0);
-	policy_write_requirements(&w, NULL, args);
-	return sbx_fail_at(
-		err, SBX_E_GRANT_REQUIRED, "/command",
-		"start a command that the profile gates, without a grant: requirements %s",
-		buf_failed(&list) || !list.data ? "[]" : list.data);
+	write_requirements(&w, args);
+	if (err && !buf_failed(&list) && list.len < sizeof(err->requirements))
+		memcpy(err->requirements, list.data, list.len + 1);
+	return r;
 }
 
 /* ---- paths ---- */
@@ -294,7 +298,7 @@ int policy_build(struct arena *arena, const struct oci_spec *spec, const struct 
 		profile_fingerprint(profile, policy->fingerprint);
 		r = refuse_unbuilt(profile, err);
 		if (r == 0)
-			r = policy_check_command(profile, args, err);
+			r = check_command(profile, args, err);
 		if (r == 0 && profile->isolation == ISOLATION_SANDBOXED)
 			r = build_confined(arena, profile, policy, err);
 	}

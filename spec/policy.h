@@ -45,24 +45,11 @@ struct policy {
 /*
  * Build the policy for a bundle. profile may be NULL. Refuses by name (SBX_E_UNSUPPORTED) what a
  * profile asks and no room enforces yet, and with SBX_E_COMMAND_DENIED / SBX_E_GRANT_REQUIRED where
- * the profile does not allow the command; the latter lists the requirements in the message.
+ * the profile does not allow the command; the latter with what a grant has to
+ * cover: one command.start.v1 whose scope and target are argv as a JSON array.
  */
 int policy_build(struct arena *arena, const struct oci_spec *spec, const struct profile *profile,
 		 const struct strings *sources, struct policy **ret, struct sbx_error *err);
-
-/*
- * Whether the profile lets this command start: SBX_E_COMMAND_DENIED, or SBX_E_GRANT_REQUIRED with
- * the requirement list in the message. policy_build() asks for the first process; exec asks for
- * its own.
- */
-int policy_check_command(const struct profile *profile, const struct strings *args,
-			 struct sbx_error *err);
-
-/*
- * What a gated start needs, as the array of grants' requirements: one command.start.v1 whose scope
- * and target are the normalised command, argv as a JSON array.
- */
-void policy_write_requirements(struct json_writer *w, const char *key, const struct strings *args);
 
 /*
  * The environment of a further process (exec) under the same profile. Under a profile: what env

@@ -63,6 +63,7 @@ static int record(struct sbx_error *err, enum sbx_code code, int errnum, const c
 	err->code = code;
 	err->errnum = errnum;
 	err->stage[0] = '\0';
+	err->requirements[0] = '\0';
 	return errnum ? -errnum : -EINVAL;
 }
 

@@ -21,7 +21,8 @@ enum sbx_code {
 	SBX_CODE_COUNT
 };
 
-#define SBX_MESSAGE_MAX 1024 /* bytes with the terminating NUL; a longer message is cut */
+#define SBX_MESSAGE_MAX	     1024 /* bytes with the terminating NUL; a longer message is cut */
+#define SBX_REQUIREMENTS_MAX 2048 /* bytes with the terminating NUL */
 
 struct sbx_error {
 	enum sbx_code code;
@@ -29,6 +30,8 @@ struct sbx_error {
 	char stage[32];	   /* row of the stage table, empty outside of it */
 	char pointer[128]; /* JSON pointer (RFC 6901) of the offending member, or empty */
 	char message[SBX_MESSAGE_MAX]; /* control bytes of foreign values are escaped */
+	/* What a grant would have to cover, a JSON array; empty: nothing, or longer than fits. */
+	char requirements[SBX_REQUIREMENTS_MAX];
 };
 
 /*

@@ -105,6 +105,8 @@ static void write_line(enum log_level level, const char *message, const struct s
 			put_member(&out, "stage", err->stage);
 		if (err->pointer[0])
 			put_member(&out, "pointer", err->pointer);
+		if (err->requirements[0] && sink.format == LOG_FORMAT_JSON)
+			buf_printf(&out, ",\"requirements\":%s", err->requirements);
 	}
 	if (sink.format == LOG_FORMAT_JSON) {
 		put_member(&out, "time", now);

@@ -104,3 +104,23 @@ refused() {
 	refute_line outside
 	refute_line ok
 }
+
+@test 'a gated command is refused with what a grant has to cover, as a member of the error object' {
+	set_args echo 'a "word"'
+	use_profile '.command = "gated"'
+	run_sbx --log "$BATS_TEST_TMPDIR/log" --log-format json run --bundle "$BUNDLE" "$ID"
+	assert_status 1
+	refute_output --partial word
+	jq -es 'length == 1 and (.[0] | .code == "grant-required" and .pointer == "/command" and
+		(.requirements | length == 1) and (.requirements[0] | .kind == "command.execute" and
+		.class == "command.start.v1" and (.target | fromjson) == ["echo", "a \"word\""] and
+		.scope == .target))' "$BATS_TEST_TMPDIR/log"
+	set_args echo "$(head -c 3000 /dev/zero | tr '\0' x)"
+	run_sbx --log "$BATS_TEST_TMPDIR/log2" --log-format json run --bundle "$BUNDLE" "$ID"
+	assert_status 1
+	jq -e '.code == "grant-required" and (has("requirements") | not)' "$BATS_TEST_TMPDIR/log2"
+	use_profile
+	run_container
+	assert_status 0 # control
+	assert_output --partial xxx
+}

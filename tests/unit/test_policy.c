@@ -113,10 +113,9 @@ static void test_command(void **state)
 	assert_int_equal(refusal("{'version':1,'workspace':{'root':'/w'},'command':'gated'}", &err),
 			 SBX_E_GRANT_REQUIRED);
 	/* the requirement list names the class and the command as a JSON array */
-	assert_non_null(strstr(err.message, "\"class\":\"command.start.v1\""));
-	assert_non_null(strstr(err.message, "\"kind\":\"command.execute\""));
-	assert_non_null(strstr(err.message, "\"target\":\"[\\\\\"sh\\\\\",\\\\\"-c\\\\\"")
-				?: strstr(err.message, "\"target\":\"[\\\"sh\\\",\\\"-c\\\""));
+	assert_non_null(strstr(err.requirements, "\"class\":\"command.start.v1\""));
+	assert_non_null(strstr(err.requirements, "\"kind\":\"command.execute\""));
+	assert_non_null(strstr(err.requirements, "\"target\":\"[\\\"sh\\\",\\\"-c\\\""));
 	/* unconfined does not open the command */
 	assert_int_equal(refusal("{'version':1,'workspace':{'root':'/w'," OPEN "},'host':{" OPEN
 				 "},'network':{'access':'allow'},'isolation':'unconfined',"

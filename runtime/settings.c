@@ -12,8 +12,7 @@
 
 #include "runtime/base/cleanup.h"
 
-#define SETTINGS_BYTES_MAX ((size_t)1 << 20)
-#define PROFILE_BYTES_MAX  ((size_t)256 << 10)
+#define DOCUMENT_BYTES_MAX ((size_t)256 << 10) /* settings and profiles: json_limits_profile */
 
 /* ---- installed profiles ---- */
 
@@ -21,7 +20,7 @@ static int read_profile(const char *path, enum file_trust trust,
 			const struct caller_identity *caller, struct buf *out,
 			struct sbx_error *err)
 {
-	return trusted_file_read(path, trust, caller, PROFILE_BYTES_MAX, out, err);
+	return trusted_file_read(path, trust, caller, DOCUMENT_BYTES_MAX, out, err);
 }
 
 /* The passwd entry of who the caller is outside: inside a rootless user namespace euid 0 is not
@@ -234,7 +233,7 @@ int settings_load(struct arena *arena, const char *path, const char *profiles_di
 	if (!path && access(SETTINGS_PATH, F_OK) < 0 && errno == ENOENT)
 		return 0;
 	caller_identify(&caller);
-	r = trusted_file_read(path ? path : SETTINGS_PATH, TRUST_ADMIN, &caller, SETTINGS_BYTES_MAX,
+	r = trusted_file_read(path ? path : SETTINGS_PATH, TRUST_ADMIN, &caller, DOCUMENT_BYTES_MAX,
 			      &text, err);
 	if (r == -ENOENT)
 		return path ? sbx_fail(err, SBX_E_INVALID_SETTINGS, ENOENT,

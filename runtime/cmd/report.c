@@ -69,6 +69,10 @@ static int run_report(const struct invocation *in, struct sbx_error *err)
 				invocation_flag(in, "verify") ? "verify" : "execution");
 	if (bundle == (in->argc == 1))
 		return sbx_fail(err, SBX_E_USAGE, 0, "report takes a container or --bundle DIR");
+	if (!bundle && invocation_flag(in, "profile"))
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"--profile goes with --bundle: a container has the profile that it "
+				"was made with");
 	container_init(&c);
 	rc = bundle ? report_bundle(in, &c, &out, err) : report_container(in, &c, &out, err);
 	if (rc == 0)

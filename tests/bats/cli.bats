@@ -379,3 +379,11 @@ refused_config() {
 	assert_line --partial 'bun\x1b[31mdle\nX'
 	refute_output --partial $'\e'
 }
+
+@test 'report: a profile beside a container is refused, not ignored' {
+	run_sbx report --profile /nowhere "$ID"
+	assert_status 1
+	assert_stderr 'goes with --bundle'
+	run_sbx report "$ID"
+	refute_regex "$stderr" 'goes with --bundle' # control
+}

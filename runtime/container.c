@@ -106,12 +106,17 @@ static bool is_host_root(int rootfs_fd)
 static int resolve_policy(struct container *c, const struct plan_options *plan,
 			  struct sbx_error *err)
 {
-	struct profile_source_options options = {.flag = plan->profile, .settings = plan->settings};
+	struct profile_source_options options = {
+		.id = plan->id, .flag = plan->profile, .settings = plan->settings};
 	struct profile *profile = NULL;
-	struct strings sources = {0};
-	int rc = profile_sources_resolve(&c->arena, c->spec, &options, &profile, &sources, err);
+	struct profile_origin origin = {0};
+	int rc = profile_sources_resolve(&c->arena, c->spec, &options, &profile, &origin, err);
 
-	return rc < 0 ? rc : policy_build(&c->arena, c->spec, profile, &sources, &c->policy, err);
+	if (rc == 0)
+		rc = policy_build(&c->arena, c->spec, profile, &origin.sources, &c->policy, err);
+	if (rc == 0)
+		c->policy->exemption = origin.exemption;
+	return rc;
 }
 
 int container_plan(struct container *c, const struct global_options *global,

@@ -2,10 +2,15 @@
  * Gather, then narrow.
  *
  * Annotations come from whoever wrote config.json, which may be an image: they are the untrusted
- * source. So the pod-sandbox exemption (only the network part) is applied to what an annotation
- * gave, and to the other sources only where the administrator trusts annotations; a profile that
- * unconfines needs a ceiling behind it; and an inline document does not count where a profile is
- * required.
+ * source. A profile that unconfines needs a ceiling behind it, and an inline document does not
+ * count where a profile is required.
+ *
+ * A pod's sandbox container gets a part of the profile only, and an image could say that it is one.
+ * Three things must come together for it. The annotations of the manager name the container's own
+ * id as the pod's; an image is made before that id is. Nothing is mounted but below /dev, /etc,
+ * /proc and /sys, where a manager puts what a pod shares. And the part is taken of what an
+ * annotation gave, never of the flag, and of the administrator's sources only where the settings
+ * trust annotations.
  */
 #include "runtime/profile_sources.h"
 
@@ -31,6 +36,11 @@ static const char *const cri_type_keys[] = {"io.kubernetes.cri.container-type",
 					    "io.kubernetes.cri-o.ContainerType"};
 static const char *const cri_name_keys[] = {"io.kubernetes.cri.container-name",
 					    "io.kubernetes.container.name"};
+static const char *const cri_sandbox_keys[] = {"io.kubernetes.cri.sandbox-id",
+					       "io.kubernetes.cri-o.SandboxID"};
+
+/* Where a manager mounts something into it: devices, shm, resolv.conf, hostname, kernel's own. */
+static const char *const sandbox_folders[] = {"/dev", "/etc", "/proc", "/sys"};
 
 struct gathering {
 	struct arena *arena;
@@ -42,6 +52,7 @@ struct gathering {
 	struct settings settings;
 	const char *workspace; /* of the annotation, where it is honoured */
 	bool pod_sandbox;
+	struct policy_exemption exemption;
 
 	struct profile *flag, *annotation;
 	bool annotation_installed;
@@ -299,16 +310,59 @@ struct source {
 	const char *name;
 };
 
-static void exempt_pod_sandbox(const struct gathering *g, struct source *sources, size_t n)
+/* Only these places, whatever is mounted there: what else a mount shows is for others to find out.
+ */
+static bool is_sandbox_mount(const struct oci_mount *mount)
 {
-	for (size_t i = 0; i < n; i++)
-		if (sources[i].profile && (sources[i].profile == g->annotation ||
-					   g->settings.annotations == ANNOTATIONS_TRUST))
-			sources[i].profile = profile_network_part(g->arena, sources[i].profile);
+	char destination[PATH_MAX];
+
+	if (path_normalize(mount->destination, destination, sizeof(destination)) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(sandbox_folders); i++) {
+		size_t len = strlen(sandbox_folders[i]);
+
+		if (strncmp(destination, sandbox_folders[i], len) == 0 &&
+		    (!destination[len] || destination[len] == '/'))
+			return true;
+	}
+	return false;
+}
+
+static bool is_pod_sandbox(const struct gathering *g)
+{
+	const struct oci_spec *spec = g->spec;
+	const char *type = first_annotation(spec, cri_type_keys, ARRAY_SIZE(cri_type_keys));
+	const char *id = first_annotation(spec, cri_sandbox_keys, ARRAY_SIZE(cri_sandbox_keys));
+
+	if (!type || strcmp(type, "sandbox") != 0)
+		return false;
+	if (!id || !g->options->id || strcmp(id, g->options->id) != 0)
+		return false;
+	for (size_t i = 0; i < spec->mounts_n; i++)
+		if (!is_sandbox_mount(&spec->mounts[i]))
+			return false;
+	return true;
+}
+
+static void exempt_pod_sandbox(struct gathering *g, struct source *sources, size_t n)
+{
+	bool trusted = g->settings.annotations == ANNOTATIONS_TRUST;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct profile *full = sources[i].profile;
+
+		if (!full || full == g->flag || (full != g->annotation && !trusted))
+			continue;
+		sources[i].profile = profile_sandbox_part(g->arena, full);
+		if (!sources[i].profile)
+			continue; /* combine() says so */
+		g->exemption.bits |= policy_left_out(full, sources[i].profile);
+		g->exemption.source = sources[i].name;
+	}
 }
 
 static int combine(const struct gathering *g, const struct source *sources, size_t n,
-		   struct profile **ret, struct strings *ret_sources)
+		   struct profile **ret, struct profile_origin *ret_origin)
 {
 	struct strings names = {.v = arena_alloc_array(g->arena, n + 1, sizeof(char *))};
 	struct profile *effective = NULL;
@@ -330,17 +384,17 @@ static int combine(const struct gathering *g, const struct source *sources, size
 	}
 	if (r == 0) {
 		*ret = effective;
-		*ret_sources = names;
+		*ret_origin = (struct profile_origin){names, g->exemption};
 	}
 	return r;
 }
 
-/* Only a ceiling or a default may have left it out; an exempt pod sandbox has none. */
+/* Only a ceiling or a default may have left it out; a pod's sandbox container has none. */
 static int place_workspace(const struct gathering *g, struct profile *effective)
 {
 	struct profile_root root;
 
-	if (effective->workspace.path || g->pod_sandbox)
+	if (effective->workspace.path || g->exemption.source)
 		return 0;
 	if (!g->workspace)
 		return sbx_fail_at(g->err, SBX_E_INVALID_PROFILE, "/workspace/root",
@@ -367,7 +421,7 @@ static int check_unconfined(const struct gathering *g, const struct profile *eff
 			   g->annotation_name);
 }
 
-static int resolve(struct gathering *g, struct profile **ret, struct strings *ret_sources)
+static int resolve(struct gathering *g, struct profile **ret, struct profile_origin *ret_origin)
 {
 	struct profile *fallback = needs_default(g) ? g->settings.default_profile : NULL;
 	struct source sources[SOURCES_MAX] = {
@@ -383,7 +437,7 @@ static int resolve(struct gathering *g, struct profile **ret, struct strings *re
 		return r;
 	if (g->pod_sandbox)
 		exempt_pod_sandbox(g, sources, SOURCES_MAX);
-	r = combine(g, sources, SOURCES_MAX, &effective, ret_sources);
+	r = combine(g, sources, SOURCES_MAX, &effective, ret_origin);
 	if (r < 0 || !effective)
 		return r;
 	r = place_workspace(g, effective);
@@ -396,10 +450,9 @@ static int resolve(struct gathering *g, struct profile **ret, struct strings *re
 
 int profile_sources_resolve(struct arena *arena, const struct oci_spec *spec,
 			    const struct profile_source_options *options, struct profile **ret,
-			    struct strings *ret_sources, struct sbx_error *err)
+			    struct profile_origin *ret_origin, struct sbx_error *err)
 {
 	struct gathering g = {.arena = arena, .spec = spec, .options = options, .err = err};
-	const char *type = first_annotation(spec, cri_type_keys, ARRAY_SIZE(cri_type_keys));
 	int r = settings_load(arena, options->settings, options->profiles_dir, &g.settings, err);
 
 	if (r == 0)
@@ -407,11 +460,11 @@ int profile_sources_resolve(struct arena *arena, const struct oci_spec *spec,
 	if (r < 0)
 		return r;
 	if (g.settings.annotations != ANNOTATIONS_IGNORE) {
-		g.pod_sandbox = type && strcmp(type, "sandbox") == 0;
+		g.pod_sandbox = is_pod_sandbox(&g);
 		look_at_workspace(&g);
 		r = load_annotation(&g);
 	}
 	if (r == 0)
 		r = load_flag(&g);
-	return r < 0 ? r : resolve(&g, ret, ret_sources);
+	return r < 0 ? r : resolve(&g, ret, ret_origin);
 }

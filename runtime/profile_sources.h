@@ -11,6 +11,7 @@
 #define SBX_RUNTIME_PROFILE_SOURCES_H
 
 #include "spec/oci.h"
+#include "spec/policy.h"
 #include "spec/profile.h"
 
 #define ANNOTATION_PREFIX    "dev.sbx."
@@ -21,20 +22,27 @@
 #define ANNOTATION_BASE64_PREFIX "b64:" /* before the base64url form of a document */
 
 struct profile_source_options {
+	const char *id;		  /* of the container that is made; NULL: none is */
 	const char *flag;	  /* --profile: a file where it holds a "/", else a name; NULL */
 	const char *settings;	  /* --config, NULL: the default place */
 	const char *profiles_dir; /* of the administrator, NULL: the default place */
 };
 
+/* Where the effective profile comes from. */
+struct profile_origin {
+	struct strings sources; /* in order: "flag:NAME", "annotation:inline", "annotation:NAME",
+				   "default", "ceiling" */
+	struct policy_exemption exemption;
+};
+
 /*
- * The effective profile, NULL where there is no source, and the name of every source in order:
- * "flag:NAME", "annotation:inline", "annotation:NAME", "default", "ceiling".
- * Errors: those of the documents, prefixed by their source; SBX_E_PROFILE_REQUIRED;
- * SBX_E_UNSUPPORTED for dev.sbx.grants.
+ * The effective profile, NULL where there is no source, and its origin. Errors: those of the
+ * documents, prefixed by their source; SBX_E_PROFILE_REQUIRED; SBX_E_UNSUPPORTED for
+ * dev.sbx.grants.
  */
 int profile_sources_resolve(struct arena *arena, const struct oci_spec *spec,
 			    const struct profile_source_options *options, struct profile **ret,
-			    struct strings *ret_sources, struct sbx_error *err);
+			    struct profile_origin *ret_origin, struct sbx_error *err);
 
 /*
  * One profile as a person names it: "-" (standard input), a file where the text holds a "/", else

@@ -239,12 +239,12 @@ static bool allows_everywhere(const struct profile *p, bool write)
 	return all;
 }
 
-/* The boundaries that a sandboxed profile asks for, with those that it requires by name. */
-static uint32_t asked_bits(const struct profile *p)
+/* The boundaries that a sandboxed profile draws by its values. */
+static uint32_t drawn_bits(const struct profile *p)
 {
 	const struct profile_limits *limits = &p->limits;
-	uint32_t bits = p->require | GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY) |
-			GUARANTEE_BIT(GUARANTEE_ENV_SCRUB);
+	uint32_t bits =
+		GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY) | GUARANTEE_BIT(GUARANTEE_ENV_SCRUB);
 
 	if (!allows_everywhere(p, true))
 		bits |= GUARANTEE_BIT(GUARANTEE_WRITE_BOUNDARY);
@@ -259,6 +259,11 @@ static uint32_t asked_bits(const struct profile *p)
 	return bits;
 }
 
+uint32_t policy_left_out(const struct profile *full, const struct profile *part)
+{
+	return drawn_bits(full) & ~drawn_bits(part);
+}
+
 static int build_confined(struct arena *arena, const struct profile *profile, struct policy *policy,
 			  struct sbx_error *err)
 {
@@ -269,7 +274,7 @@ static int build_confined(struct arena *arena, const struct profile *profile, st
 	policy->host_write = profile->host_write == ACCESS_ALLOW;
 	policy->network_allowed = profile->network == ACCESS_ALLOW;
 	policy->isolated_home = profile->home == HOME_ISOLATED;
-	policy->asked = asked_bits(profile);
+	policy->asked = profile->require | drawn_bits(profile);
 	r = collect_paths(arena, profile, policy, err);
 	if (r == 0)
 		r = refuse_carve_outs(policy, err);
@@ -355,11 +360,23 @@ static void report_access(const struct policy *policy, struct report *report)
 						    : "readOnly";
 }
 
+static void report_exemption(const struct policy *policy, struct report *report)
+{
+	const struct policy_exemption *exemption = &policy->exemption;
+
+	if (exemption->source)
+		report_add(report, "podSandbox", "profile",
+			   exemption->bits ? OUTCOME_UNENFORCED : OUTCOME_NARROWED, exemption->bits,
+			   "a pod's sandbox container: of %s neither folders, reading, command "
+			   "nor limits hold",
+			   exemption->source);
+}
+
 void policy_report(const struct policy *policy, struct report *report)
 {
 	cleanup_buf struct buf names = BUF_INIT;
 
-	report->asked = policy->asked;
+	report->asked = policy->asked | policy->exemption.bits;
 	report->sources = policy->sources;
 	if (!policy->confined) {
 		if (policy->profile)
@@ -368,6 +385,7 @@ void policy_report(const struct policy *policy, struct report *report)
 		return;
 	}
 	report_access(policy, report);
+	report_exemption(policy, report);
 	report_gated(policy, report);
 	for (size_t i = 0; i < policy->env_dropped.n; i++)
 		buf_printf(&names, "%s%s", i ? ", " : "dropped: ", policy->env_dropped.v[i]);

@@ -24,6 +24,12 @@ struct path_rule {
 	const char *path_pointer; /* of its path: "/workspace/root", "/roots/0/path" */
 };
 
+/* What a pod's sandbox container is let off; set by who knows that it is one, before the report. */
+struct policy_exemption {
+	const char *source; /* whose profile holds in part; NULL: there is none */
+	uint32_t bits;	    /* the boundaries that it asked for and that are not drawn */
+};
+
 struct policy {
 	const struct oci_spec *spec;
 	const struct profile *profile; /* effective; NULL: plain OCI */
@@ -39,6 +45,7 @@ struct policy {
 	struct strings env_dropped;
 	uint32_t asked; /* GUARANTEE_BIT()s */
 	struct strings sources;
+	struct policy_exemption exemption;
 	char fingerprint[PROFILE_FINGERPRINT_LEN + 1];
 };
 
@@ -50,6 +57,9 @@ struct policy {
  */
 int policy_build(struct arena *arena, const struct oci_spec *spec, const struct profile *profile,
 		 const struct strings *sources, struct policy **ret, struct sbx_error *err);
+
+/* The boundaries that full draws and part does not, require apart. */
+uint32_t policy_left_out(const struct profile *full, const struct profile *part);
 
 /*
  * The environment of a further process (exec) under the same profile. Under a profile: what env

@@ -226,31 +226,20 @@ const char *profile_protects(const struct profile *profile, const char *path)
 	return NULL;
 }
 
-struct profile *profile_network_part(struct arena *arena, const struct profile *profile)
+struct profile *profile_sandbox_part(struct arena *arena, const struct profile *profile)
 {
 	struct profile *part = arena_alloc(arena, sizeof(*part));
 
 	if (!part)
 		return NULL;
-	*part = (struct profile){
-		.host_read = ACCESS_ALLOW,
-		.host_write = ACCESS_ALLOW,
-		.route = profile->route,
-		.network = profile->network,
-		.rules = profile->rules,
-		.rules_n = profile->rules_n,
-		.forwards = profile->forwards,
-		.forwards_n = profile->forwards_n,
-		.learn = profile->learn,
-		.proxy_env = profile->proxy_env,
-		.proxy_ports = profile->proxy_ports,
-		.command = ACCESS_ALLOW,
-		.home = HOME_REAL,
-		.isolation = profile->isolation,
-		.ack_unconfined = profile->ack_unconfined,
-		.require = profile->require & (GUARANTEE_BIT(GUARANTEE_NETWORK_BOUNDARY) |
-					       GUARANTEE_BIT(GUARANTEE_ADDRESS_NETWORK) |
-					       GUARANTEE_BIT(GUARANTEE_TARGET_NETWORK)),
-	};
+	*part = *profile;
+	part->workspace = (struct profile_root){0};
+	part->host_read = ACCESS_ALLOW;
+	part->command = ACCESS_ALLOW;
+	part->roots = NULL;
+	part->roots_n = 0;
+	part->protect = (struct strings){0};
+	part->unix_sockets = (struct strings){0};
+	part->limits = (struct profile_limits){0};
 	return part;
 }

@@ -139,8 +139,13 @@ const char *profile_protects(const struct profile *profile, const char *path);
 enum access profile_network_access(const struct profile *profile, const struct target *target,
 				   const struct profile_rule **ret_rule);
 
-/* The network part alone, with everything else open: what a pod's sandbox container gets. */
-struct profile *profile_network_part(struct arena *arena, const struct profile *profile);
+/*
+ * What of a profile can hold for a pod's sandbox container, which has neither the workspace nor the
+ * command that it was written for: the network part and all that asks for nothing of those. Reading
+ * is open, there are no folders and no limits; require and minLevel stay, so that a profile which
+ * insists on more is refused there and not weakened.
+ */
+struct profile *profile_sandbox_part(struct arena *arena, const struct profile *profile);
 
 /* True for a name that an installed profile may have: [a-z0-9][a-z0-9._-]*, at most 64 bytes. */
 bool profile_name_is_valid(const char *name);

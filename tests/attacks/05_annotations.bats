@@ -214,3 +214,95 @@ ceiling_without_root() {
 	assert_status 1
 	assert_stderr "$SETTINGS"
 }
+
+# ---- the container of a pod's sandbox --------------------------------------------------------------
+
+# says_sandbox ID: what both managers write, and what an image may bring
+says_sandbox() {
+	set_annotation io.kubernetes.cri.container-type sandbox
+	set_annotation io.kubernetes.cri-o.ContainerType sandbox
+	set_annotation io.kubernetes.cri.sandbox-id "$1"
+	set_annotation io.kubernetes.cri-o.SandboxID "$1"
+}
+
+# pause_bundle: as the managers make it, with a profile for the pod that denies reading
+pause_bundle() {
+	edit_config '.root.readonly = true | .mounts |= map(select(.destination != "/workspace"))'
+	touch "$BUNDLE/rootfs/etc/resolv.conf" "$BATS_TEST_TMPDIR/resolv.conf"
+	bind_mount "$BATS_TEST_TMPDIR/resolv.conf" /etc/resolv.conf ro
+	use_profile '.host.read = "deny" | .command = "allow"'
+	says_sandbox "$ID"
+	echo 'of the image' >"$BUNDLE/rootfs/marker"
+}
+
+@test 'attack 5: an image that says it is the sandbox of a pod is let off nothing' {
+	use_profile '.host.read = "deny"'
+	set_script 'cat /marker; echo x 2>/dev/null >/etc/written && echo written; echo x >/workspace/f && echo workspace'
+	echo 'of the image' >"$BUNDLE/rootfs/marker"
+	for id in '' "$(printf '%064d' 0)" "$ID"; do # the last is for the workspace's sake
+		says_sandbox "$id"
+		run_with_settings
+		assert_status 0
+		assert_output workspace
+		report_with_settings
+		report_says '.sources == ["annotation:inline"] and .guarantees.readBoundary
+			and all(.entries[]; .feature != "podSandbox")'
+	done
+	# the control: without the profile it does all of that
+	no_profile
+	run_with_settings
+	assert_output $'of the image\nwritten\nworkspace'
+}
+
+@test 'attack 5: the sandbox of a pod runs, and its report says what does not hold' {
+	pause_bundle
+	set_script 'cat /marker; echo x 2>/dev/null >/etc/written && echo written
+		ls /sys/class/net | xargs; exec sleep 1000'
+	create_container
+	run_sbx report "$ID"
+	report_says '.level == "none" and .asked.readBoundary and (.guarantees.readBoundary | not)
+		and .guarantees.writeBoundary and .guarantees.networkBoundary
+		and any(.entries[]; .feature == "podSandbox" and .outcome == "unenforced"
+			and (.detail | contains("annotation:inline")))'
+	run_sbx start "$ID"
+	assert_status 0
+	wait_until 5 grep -q lo "$BATS_TEST_TMPDIR/stdout"
+	assert_equal "$(cat "$BATS_TEST_TMPDIR/stdout")" $'of the image\nlo'
+	run_sbx exec "$ID" cat /marker
+	assert_output 'of the image'
+	sbx delete --force "$ID"
+	# the control: by any other name it reads nothing
+	says_sandbox other
+	set_script 'cat /marker 2>/dev/null || echo unread'
+	run_container
+	assert_status 0
+	assert_output unread
+}
+
+@test 'attack 5: a profile that insists is refused for the sandbox of a pod, and not weakened' {
+	pause_bundle
+	set_args true
+	run_container
+	assert_status 0
+	use_profile '.host.read = "deny" | .require = ["readBoundary"]'
+	run_container
+	assert_error 'podSandbox'
+	use_profile '.host.read = "deny" | .minLevel = "degraded"'
+	run_container
+	assert_error 'podSandbox'
+	use_profile '.require = ["writeBoundary", "networkBoundary"] | .minLevel = "full"'
+	run_container
+	assert_status 0
+}
+
+@test 'attack 5: the profile of the flag holds in full for the sandbox of a pod' {
+	pause_bundle
+	set_script 'cat /marker 2>/dev/null || echo unread'
+	run_container
+	assert_output 'of the image'
+	no_profile
+	default_profile | jq '.host.read = "deny"' >"$BATS_TEST_TMPDIR/flag.json"
+	run_container --profile "$BATS_TEST_TMPDIR/flag.json"
+	assert_status 0
+	assert_output unread
+}

@@ -205,11 +205,11 @@ static void test_asked(void **state)
 	p = NULL;
 	assert_int_equal(
 		policy_build(&arena, bundle(&arena, BUNDLE("", "")),
-			     profile_network_part(&arena, parse(&arena, PROFILE("'home':"
+			     profile_sandbox_part(&arena, parse(&arena, PROFILE("'home':"
 										"'real'"))),
 			     NULL, &p, NULL),
 		0);
-	assert_true(p->confined && p->host_read && p->host_write);
+	assert_true(p->confined && p->host_read && !p->host_write);
 	assert_false(p->network_allowed);
 	assert_int_equal(p->paths_n, 0);
 }

@@ -26,7 +26,9 @@ struct fixture {
 	struct arena arena;
 	struct sbx_error err;
 	struct profile *profile;
-	struct strings sources;
+	struct profile_origin origin;
+	const char *id;		 /* of the container */
+	const char *destination; /* of its one mount */
 };
 
 static const char *in_folder(const char *name)
@@ -94,6 +96,8 @@ static int setup(void **state)
 
 	memset(&fixture, 0, sizeof(fixture));
 	arena_init(&fixture.arena, FIXTURE_ARENA_BYTES);
+	fixture.id = "c1";
+	fixture.destination = "/data/";
 	*state = &fixture;
 	return 0;
 }
@@ -129,7 +133,7 @@ static struct oci_spec *bundle(struct fixture *f, const char *const *annotations
 	json_end_object(&w);
 	json_begin_array(&w, "mounts");
 	json_begin_object(&w, NULL);
-	json_write_string(&w, "destination", "/data/");
+	json_write_string(&w, "destination", f->destination);
 	json_write_string(&w, "type", "tmpfs");
 	json_write_string(&w, "source", "tmpfs");
 	json_end_object(&w);
@@ -151,7 +155,7 @@ static int resolve(struct fixture *f, const char *const *annotations, const char
 		   const char *flag)
 {
 	static char settings_path[PATH_MAX + 64], profiles[PATH_MAX + 64];
-	struct profile_source_options options = {.flag = flag};
+	struct profile_source_options options = {.id = f->id, .flag = flag};
 
 	if (folder[0]) {
 		snprintf(profiles, sizeof(profiles), "%s", in_folder("profiles"));
@@ -163,17 +167,18 @@ static int resolve(struct fixture *f, const char *const *annotations, const char
 		options.settings = settings_path;
 	}
 	f->profile = NULL;
+	f->origin = (struct profile_origin){0};
 	memset(&f->err, 0, sizeof(f->err));
 	return profile_sources_resolve(&f->arena, bundle(f, annotations), &options, &f->profile,
-				       &f->sources, &f->err);
+				       &f->origin, &f->err);
 }
 
 static void expect_sources(const struct fixture *f, const char *expected)
 {
 	cleanup_buf struct buf text = BUF_INIT;
 
-	for (size_t i = 0; i < f->sources.n; i++)
-		buf_printf(&text, "%s%s", i ? " " : "", f->sources.v[i]);
+	for (size_t i = 0; i < f->origin.sources.n; i++)
+		buf_printf(&text, "%s%s", i ? " " : "", f->origin.sources.v[i]);
 	assert_string_equal(text.data ? text.data : "", expected);
 }
 
@@ -291,19 +296,116 @@ static void test_cri(void **state)
 	assert_string_equal(f->profile->workspace.path, "/w");
 	EXPECT_OK(resolve(f, ANNOTATIONS("dev.sbx.profile.app", own), NULL, NULL));
 	assert_null(f->profile);
-	/* a pod's sandbox gets the network part */
-	EXPECT_OK(resolve(f,
-			  ANNOTATIONS("dev.sbx.profile", INLINE, "io.kubernetes.cri.container-type",
-				      "sandbox"),
-			  NULL, NULL));
-	assert_null(f->profile->workspace.path);
-	assert_int_equal(f->profile->host_write, ACCESS_ALLOW);
-	assert_int_equal(f->profile->command, ACCESS_ALLOW);
-	assert_int_equal(f->profile->network, ACCESS_DENY);
 	EXPECT_OK(resolve(f,
 			  ANNOTATIONS("dev.sbx.profile", INLINE, "io.kubernetes.cri.container-type",
 				      "container"),
 			  NULL, NULL));
+	assert_string_equal(f->profile->workspace.path, "/w");
+}
+
+#define SANDBOX		"io.kubernetes.cri.container-type", "sandbox"
+#define SANDBOX_ID	"io.kubernetes.cri.sandbox-id"
+#define SANDBOX_CRIO	"io.kubernetes.cri-o.ContainerType", "sandbox"
+#define SANDBOX_CRIO_ID "io.kubernetes.cri-o.SandboxID"
+#define STRICT                                                                                     \
+	"{'version':1,'workspace':{'root':'/w'," OPEN "},'home':'isolated',"                       \
+	"'require':['readBoundary'],'minLevel':'degraded'}"
+
+static void expect_exempt(const struct fixture *f, const char *source, uint32_t bits)
+{
+	assert_non_null(f->origin.exemption.source);
+	assert_string_equal(f->origin.exemption.source, source);
+	assert_int_equal(f->origin.exemption.bits, bits);
+	assert_null(f->profile->workspace.path);
+	assert_int_equal(f->profile->host_read, ACCESS_ALLOW);
+	assert_int_equal(f->profile->command, ACCESS_ALLOW);
+}
+
+static void test_pod_sandbox(void **state)
+{
+	const uint32_t reading = GUARANTEE_BIT(GUARANTEE_READ_BOUNDARY);
+	struct fixture *f = *state;
+
+	f->destination = "/dev/shm";
+	EXPECT_OK(resolve(f, ANNOTATIONS("dev.sbx.profile", INLINE, SANDBOX, SANDBOX_ID, "c1"),
+			  NULL, NULL));
+	expect_exempt(f, "annotation:inline", reading);
+	assert_int_equal(f->profile->network, ACCESS_DENY);
+	assert_int_equal(f->profile->host_write, ACCESS_DENY);
+	EXPECT_OK(resolve(
+		f, ANNOTATIONS("dev.sbx.profile", STRICT, SANDBOX_CRIO, SANDBOX_CRIO_ID, "c1"),
+		NULL, NULL));
+	expect_exempt(f, "annotation:inline", reading);
+	assert_int_equal(f->profile->require, reading);
+	assert_int_equal(f->profile->min_level, LEVEL_DEGRADED);
+	assert_int_equal(f->profile->home, HOME_ISOLATED);
+	/* what asks for nothing that is left out is let off nothing */
+	EXPECT_OK(resolve(f,
+			  ANNOTATIONS("dev.sbx.profile",
+				      "{'version':1,'workspace':{'root':'/w'," OPEN
+				      "},'host':{'read':'allow'},'command':'allow'}",
+				      SANDBOX, SANDBOX_ID, "c1"),
+			  NULL, NULL));
+	expect_exempt(f, "annotation:inline", 0);
+}
+
+/* An image can bring every annotation; not the id, the mounts, the flag, the settings. */
+static void test_pod_sandbox_of_an_image(void **state)
+{
+	static const char *const ids[] = {"", "c", "c11", "C1", "c2"};
+	static const char *const places[] = {"/data",	   "/devices", "/etcetera", "/",
+					     "/proc/../w", "/sysroot", "/run/x"};
+	struct fixture *f = *state;
+
+	f->destination = "/etc/hosts";
+#define EXPECT_FULL(...)                                                                           \
+	do {                                                                                       \
+		EXPECT_OK(resolve(f, ANNOTATIONS("dev.sbx.profile", INLINE, __VA_ARGS__), NULL,    \
+				  NULL));                                                          \
+		assert_string_equal(f->profile->workspace.path, "/w");                             \
+		assert_null(f->origin.exemption.source);                                           \
+	} while (0)
+	EXPECT_FULL(SANDBOX);
+	EXPECT_FULL(SANDBOX_ID, "c1");
+	EXPECT_FULL(SANDBOX_ID, "c1", "io.kubernetes.cri.container-type", "container");
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		EXPECT_FULL(SANDBOX, SANDBOX_ID, ids[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		f->destination = places[i];
+		EXPECT_FULL(SANDBOX, SANDBOX_ID, "c1");
+	}
+	f->destination = "/sys/fs/cgroup";
+	f->id = NULL;
+	EXPECT_FULL(SANDBOX, SANDBOX_ID, "c1");
+	f->id = "c1";
+	EXPECT_OK(resolve(f, ANNOTATIONS("dev.sbx.profile", INLINE, SANDBOX, SANDBOX_ID, "c1"),
+			  NULL, NULL));
+	expect_exempt(f, "annotation:inline", GUARANTEE_BIT(GUARANTEE_READ_BOUNDARY));
+}
+
+static void test_pod_sandbox_of_others(void **state)
+{
+	struct fixture *f = *state;
+
+	need_root();
+	f->destination = "/dev/shm";
+	/* --profile holds in full, whatever is trusted */
+	EXPECT_OK(resolve(f, ANNOTATIONS(SANDBOX, SANDBOX_ID, "c1"), NULL, "rooted"));
+	assert_string_equal(f->profile->workspace.path, "/w");
+	assert_null(f->origin.exemption.source);
+	EXPECT_OK(resolve(f, ANNOTATIONS(SANDBOX, SANDBOX_ID, "c1"), "{'annotations':'trust'}",
+			  "rooted"));
+	assert_string_equal(f->profile->workspace.path, "/w");
+	assert_null(f->origin.exemption.source);
+	/* and so does the administrator's, but where he trusts annotations */
+	EXPECT_OK(resolve(f, ANNOTATIONS(SANDBOX, SANDBOX_ID, "c1"), "{'ceiling':'rooted'}", NULL));
+	assert_string_equal(f->profile->workspace.path, "/w");
+	assert_null(f->origin.exemption.source);
+	EXPECT_OK(resolve(f, ANNOTATIONS(SANDBOX, SANDBOX_ID, "c1"),
+			  "{'ceiling':'rooted','annotations':'trust'}", NULL));
+	expect_exempt(f, "ceiling", GUARANTEE_BIT(GUARANTEE_READ_BOUNDARY));
+	EXPECT_OK(resolve(f, ANNOTATIONS(SANDBOX), "{'ceiling':'rooted','annotations':'trust'}",
+			  NULL));
 	assert_string_equal(f->profile->workspace.path, "/w");
 }
 
@@ -350,7 +452,7 @@ static void test_flag_file(void **state)
 			  NULL, path));
 	assert_int_equal(f->profile->command, ACCESS_GATED);
 	assert_int_equal(f->profile->workspace.write, ACCESS_DENY);
-	assert_int_equal(f->sources.n, 2);
+	assert_int_equal(f->origin.sources.n, 2);
 	unlink(path);
 	EXPECT_CODE(resolve(f, ANNOTATIONS(), NULL, path), SBX_E_INVALID_PROFILE);
 	EXPECT_CODE(resolve(f, ANNOTATIONS(), NULL, "/tmp/"), SBX_E_INVALID_PROFILE);
@@ -485,12 +587,13 @@ static void test_annotations_narrow(void **state)
 	assert_int_equal(f->profile->isolation, ISOLATION_SANDBOXED);
 
 	/* a pod sandbox by annotation does not shed what the administrator says */
-	EXPECT_OK(resolve(
-		f,
-		ANNOTATIONS("io.kubernetes.cri.container-type", "sandbox", "dev.sbx.profile", WIDE),
-		"{" CEILING "}", NULL));
+	f->destination = "/dev/shm";
+	EXPECT_OK(resolve(f, ANNOTATIONS(SANDBOX, SANDBOX_ID, "c1", "dev.sbx.profile", WIDE),
+			  "{" CEILING "}", NULL));
+	assert_non_null(f->origin.exemption.source);
 	assert_int_equal(f->profile->host_read, ACCESS_DENY);
 	assert_int_equal(f->profile->host_write, ACCESS_DENY);
+	f->destination = "/data/";
 
 	/* the workspace of the annotation is a mount, or nothing */
 	EXPECT_CODE(resolve(f, ANNOTATIONS("dev.sbx.workspace", "/etc"), "{" CEILING "}", NULL),
@@ -670,6 +773,9 @@ int main(void)
 		TEST(test_grants_are_refused),
 		TEST(test_workspace),
 		TEST(test_cri),
+		TEST(test_pod_sandbox),
+		TEST(test_pod_sandbox_of_an_image),
+		TEST(test_pod_sandbox_of_others),
 		TEST(test_unconfined_needs_a_ceiling),
 		TEST(test_flag_file),
 		TEST(test_installed),

@@ -47,7 +47,8 @@ int protocol_expect(int fd, enum linux_message type, struct msg *msg, struct sbx
 
 /*
  * The error record of an MSG_ERROR into err; SBX_E_INTERNAL for any other message. -errno always.
- * The record is foreign text: codes out of range become SBX_E_INTERNAL, control bytes are escaped.
+ * The record is foreign text: codes out of range become SBX_E_INTERNAL, control bytes are escaped,
+ * and requirements, which are printed as JSON, are never taken.
  */
 int protocol_take_error(struct msg *msg, struct sbx_error *err);
 

@@ -380,6 +380,30 @@ refused_config() {
 	refute_output --partial $'\e'
 }
 
+@test 'report: while the container is being created, and where the stored one is missing' {
+	local hook=$BATS_TEST_TMPDIR/hook
+
+	require_root
+	set_annotation dev.sbx.profile '{"version": 1, "workspace": {"root": "/workspace"}, "command": "allow"}'
+	cat >"$hook" <<-HOOK
+		#!/bin/sh
+		mv $ROOT/$ID/report $ROOT/$ID/report.away
+		$SBX_RUNTIME --root $ROOT report $ID >$BATS_TEST_TMPDIR/hook.out 2>&1
+		mv $ROOT/$ID/report.away $ROOT/$ID/report
+		$SBX_RUNTIME --root $ROOT report $ID >$BATS_TEST_TMPDIR/control.out 2>&1
+	HOOK
+	chmod 755 "$hook"
+	add_hook createRuntime "$(jq -n --arg path "$hook" '{path: $path}')"
+	create_container
+	assert_equal "$(cat "$BATS_TEST_TMPDIR/hook.out")" \
+		"sbx-runtime: container \"$ID\" is being created: it has no report yet"
+	jq -e '.version == 1' "$BATS_TEST_TMPDIR/control.out"
+	rm "$ROOT/$ID/report"
+	run_sbx report "$ID"
+	assert_error 'is missing'
+	refute_stderr 'no such file'
+}
+
 @test 'report: a profile beside a container is refused, not ignored' {
 	run_sbx report --profile /nowhere "$ID"
 	assert_status 1

@@ -347,6 +347,9 @@ int oci_ns_flag(enum oci_ns ns);
 #define OCI_SYSCTL_PATH_MAX 256
 int oci_sysctl_path(const char *key, char *ret, size_t size);
 
+/* The kind of namespace that holds the parameter at that path; false: it is the whole host's. */
+bool oci_sysctl_namespace(const char *path, enum oci_ns *ret);
+
 /* The closed lists of config-linux.md#seccomp, sorted and NULL-terminated. */
 extern const char *const oci_seccomp_actions[];
 extern const char *const oci_seccomp_operators[];

@@ -153,16 +153,18 @@ static const struct sysctl_rule sysctl_rules[] = {
 	{"net/", NS_NET},	   {"kernel/domainname", NS_UTS},      {"user/", NS_USER},
 };
 
-static const struct sysctl_rule *find_sysctl_rule(const char *path)
+bool oci_sysctl_namespace(const char *path, enum oci_ns *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(sysctl_rules); i++) {
 		const char *rule = sysctl_rules[i].path;
 		size_t len = strlen(rule);
 
-		if (rule[len - 1] == '/' ? strncmp(path, rule, len) == 0 : strcmp(path, rule) == 0)
-			return &sysctl_rules[i];
+		if (rule[len - 1] == '/' ? strncmp(path, rule, len) != 0 : strcmp(path, rule) != 0)
+			continue;
+		*ret = sysctl_rules[i].ns;
+		return true;
 	}
-	return NULL;
+	return false;
 }
 
 static int refuse_sysctl(const struct oci_spec *spec, const struct oci_key_value *sysctl,
@@ -178,21 +180,21 @@ static int refuse_sysctl(const struct oci_spec *spec, const struct oci_key_value
 static int check_sysctl(const struct oci_spec *spec, const struct oci_key_value *sysctl,
 			struct sbx_error *err)
 {
-	const struct sysctl_rule *rule;
 	char path[OCI_SYSCTL_PATH_MAX];
+	enum oci_ns ns;
 	char text[128];
 
 	if (oci_sysctl_path(sysctl->key, path, sizeof(path)) < 0)
 		return refuse_sysctl(spec, sysctl, err, "is no name of a sysctl");
 	if (strcmp(path, "kernel/hostname") == 0)
 		return refuse_sysctl(spec, sysctl, err, "is not taken here, use \"hostname\"");
-	rule = find_sysctl_rule(path);
-	if (!rule)
+	if (!oci_sysctl_namespace(path, &ns))
 		return refuse_sysctl(spec, sysctl, err,
 				     "belongs to the whole host, not to a namespace");
-	if (!has_ns(spec, rule->ns)) {
-		snprintf(text, sizeof(text), "needs a namespace of type \"%s\"",
-			 oci_ns_name(rule->ns));
+	if (!has_ns(spec, ns)) {
+		snprintf(text, sizeof(text),
+			 "needs a namespace of type \"%s\": list one in linux.namespaces",
+			 oci_ns_name(ns));
 		return refuse_sysctl(spec, sysctl, err, text);
 	}
 	if (strcmp(path, "kernel/domainname") == 0 && spec->domainname &&

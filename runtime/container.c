@@ -17,7 +17,6 @@
 #include <sys/un.h>
 #include <time.h>
 
-#include "backends/linux/hook_group.h"
 #include "hooks/hooks.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
@@ -275,6 +274,12 @@ static int check_terminal(const struct container *c, const struct create_request
 	return 0;
 }
 
+static void name_hook_group(struct container *c)
+{
+	hook_group_name(c->hook_group, c->state.creator_pid, c->state.creator_start_ticks);
+	c->run.hook_group = c->hook_group;
+}
+
 static int make_container(struct container *c, const struct create_request *request,
 			  struct sbx_error *err)
 {
@@ -283,6 +288,7 @@ static int make_container(struct container *c, const struct create_request *requ
 
 	if (rc < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -rc, "read the own start time");
+	name_hook_group(c);
 	c->run.cgroup = &c->cgroup;
 	rc = cgroup_resolve(&c->plan->cgroup, &c->host, &c->cgroup, err);
 	if (rc < 0)
@@ -346,7 +352,7 @@ static int run_state_hooks(struct container *c, enum oci_hook_kind kind, const c
 	context.state_json = state.data;
 	context.state_len = state.len;
 	if (c->state.confined) {
-		hook_group_of(&c->cgroup, &group);
+		hook_group_of(&c->cgroup, c->hook_group, &group);
 		hook_group_use(&group, &context);
 	}
 	if (kind != HOOK_POSTSTOP)
@@ -392,6 +398,7 @@ int container_open(struct container *c, const struct global_options *global, con
 	rc = state_load(&c->arena, c->dir_fd, &c->state, err);
 	c->cgroup = c->state.cgroup;
 	c->run.cgroup = &c->cgroup;
+	name_hook_group(c);
 	return rc;
 }
 
@@ -461,7 +468,7 @@ int container_destroy(struct container *c, struct sbx_error *err)
 
 	kill_first_process(&c->state);
 	if (c->state.confined)
-		hook_group_destroy(&c->cgroup);
+		hook_group_destroy(&c->cgroup, c->hook_group);
 	/* Without a pid namespace of its own the group may still be populated. */
 	rc = cgroup_signal_all(&c->cgroup, SIGKILL, &removal);
 	rc = cgroup_remove(&c->cgroup, rc < 0 ? NULL : &removal);

@@ -8,6 +8,7 @@
 #ifndef SBX_RUNTIME_CONTAINER_H
 #define SBX_RUNTIME_CONTAINER_H
 
+#include "backends/linux/hook_group.h"
 #include "backends/linux/sequence.h"
 #include "runtime/cmd.h"
 #include "runtime/store.h"
@@ -25,6 +26,7 @@ struct container {
 	struct plan *plan;
 	struct report report;
 	struct cgroup cgroup;
+	char hook_group[HOOK_GROUP_NAME_BYTES];
 	struct run run;
 };
 

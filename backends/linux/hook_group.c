@@ -11,17 +11,27 @@
 
 #include "backends/linux/hook_group.h"
 
-#define SUFFIX ".hooks"
+void hook_group_name(char name[HOOK_GROUP_NAME_BYTES], pid_t creator, uint64_t start_ticks)
+{
+	snprintf(name, HOOK_GROUP_NAME_BYTES, CGROUP_RESERVED_PREFIX "hooks-%d-%llu", (int)creator,
+		 (unsigned long long)start_ticks);
+}
 
-void hook_group_of(const struct cgroup *container, struct cgroup *ret)
+void hook_group_of(const struct cgroup *container, const char *name, struct cgroup *ret)
 {
 	*ret = *container;
 	for (size_t i = 0; i < ret->n; i++) {
 		struct cgroup_hierarchy *h = &ret->v[i];
-		size_t len = strnlen(h->path, sizeof(h->path) - sizeof(SUFFIX));
+		size_t parent = (size_t)(strrchr(h->path, '/') + 1 - h->path);
+		size_t room = sizeof(h->path) - parent;
+		int len = snprintf(h->path + parent, room, "%s", name);
 
-		memcpy(h->path + len, SUFFIX, sizeof(SUFFIX));
-		/* The name is ours alone, whoever made it. */
+		/* A shortened name could be another group's. */
+		if (len < 0 || (size_t)len >= room) {
+			ret->n = 0;
+			return;
+		}
+		/* The name is this container's alone, whichever of its processes made the group. */
 		h->made = true;
 	}
 }
@@ -65,11 +75,11 @@ void hook_group_kill_namespace(void *unused)
 		;
 }
 
-void hook_group_destroy(const struct cgroup *container)
+void hook_group_destroy(const struct cgroup *container, const char *name)
 {
 	struct cgroup group;
 
-	hook_group_of(container, &group);
+	hook_group_of(container, name, &group);
 	if (group.n)
 		leave_group(&group);
 }

@@ -59,7 +59,9 @@ struct run {
 	struct cgroup *cgroup; /* the container's group (cgroup/cgroup.h), resolved before the
 				  first stage, made at STAGE_PREPARE, and saved to the state store
 				  before and after that; NULL: none */
-	pid_t pid;	       /* runtime: the child's pid */
+	/* runtime: the name of the hooks' group (hook_group.h) */
+	const char *hook_group;
+	pid_t pid; /* runtime: the child's pid */
 	int pidfd;
 	int container_pidfd;  /* exec: the container's first process */
 	bool born_in_cgroup;  /* runtime: clone3(2) put the child into its cgroup2 group */

@@ -147,7 +147,7 @@ static void contain_hooks(struct sequence *seq, enum oci_hook_kind kind, struct 
 	if (!is_confined(seq->run->plan))
 		return;
 	if (seq->side == SIDE_RUNTIME) {
-		hook_group_of(seq->run->cgroup, group);
+		hook_group_of(seq->run->cgroup, seq->run->hook_group, group);
 		hook_group_use(group, context);
 		return;
 	}

@@ -1,5 +1,6 @@
 # Hooks: their order, namespaces, input, environment, time-outs and failures.
 load helpers
+load ../attacks/attacks
 
 # hook_script NAME TEXT: a script on the host, its path in $HOOK. $OUT is a file it may write.
 hook_script() {
@@ -233,4 +234,75 @@ ALL_HOST_KINDS='prestart createRuntime createContainer poststart poststop'
 	add_hook poststop '{"path": "/bin/true", "timeout": 0}'
 	run_container
 	assert_error timeout
+}
+
+# ---- the group of hooks under a profile ------------------------------------------------------------
+
+# confine: the bundle gets a profile.
+confine() {
+	require_root
+	attack_setup
+	use_profile
+}
+
+@test 'under a profile hooks run in a group that no id and no cgroupsPath leads to' {
+	local group path
+
+	confine
+	hook_script hook '/bin/cat /proc/self/cgroup >$OUT'
+	hook createRuntime
+	set_args sleep 1000
+	create_container
+	group=$(cut -d : -f 3 "$OUT" | grep -v '^/$' | sort -u)
+	[ "$(wc -l <<<"$group")" = 1 ]
+	[ "${group%/*}" = "$CGROUP" ] # beside the container's own
+	[[ ${group##*/} = *[!A-Za-z0-9_+.-]* ]] # no id has it
+	run_sbx delete --force "$ID"
+	assert_status 0
+	for path in "$group" "$group/below" "${group#/}"; do
+		edit_config '.linux.cgroupsPath = $p' --arg p "$path"
+		run_container
+		assert_error "runtime's own"
+	done
+	edit_config '.linux.cgroupsPath = $p' --arg p "$CGROUP/$ID~${group##*/}" # control: a like name
+	sbx_detached run --detach --bundle "$BUNDLE" "$ID"
+	assert_status 0
+}
+
+@test 'under a profile the end of a container and of its hooks ends no other container' {
+	local other others='.hooks ~hooks -hooks'
+
+	set_args sleep 1000
+	for other in $others; do
+		edit_config '.linux.cgroupsPath = $p' --arg p "$CGROUP/$ID$other"
+		sbx_detached run --detach --bundle "$BUNDLE" "other${other/\~/+}"
+		assert_status 0
+	done
+	confine
+	edit_config '.linux.cgroupsPath = $p' --arg p "$CGROUP/$ID"
+	hook_script hook 'exit 0'
+	hook createRuntime
+	hook poststart
+	hook poststop
+	set_args true
+	run_container
+	assert_status 0
+	for other in $others; do
+		run_sbx state "other${other/\~/+}"
+		assert_equal "$(jq -r .status <<<"$output")" running
+	done
+}
+
+@test 'under a profile a hook is killed with delete --force when the runtime was killed in it' {
+	confine
+	hook_script hook 'echo $$ >$OUT; /bin/sleep 1000 & exec /bin/sleep 1000'
+	hook createRuntime
+	set_args true
+	sbx create --bundle "$BUNDLE" "$ID" </dev/null >/dev/null 2>&1 3>&- &
+	wait_until 10 test -s "$OUT"
+	kill -KILL $!
+	wait $! || true
+	run_sbx delete --force "$ID"
+	assert_status 0
+	assert_no_leaks
 }

@@ -142,11 +142,21 @@ static void lists(void **state)
 
 static void checks_paths(void **state)
 {
-	static const char *const bad[] = {"/", "", "a", "/a/", "/a//b", "/a/../b", "/..", "/./a"};
+	static const char *const bad[] = {"/",
+					  "",
+					  "a",
+					  "/a/",
+					  "/a//b",
+					  "/a/../b",
+					  "/..",
+					  "/./a",
+					  "/" CGROUP_RESERVED_PREFIX "a",
+					  "/a/" CGROUP_RESERVED_PREFIX "hooks-1-2/b"};
 	char longest[600] = "/";
 
 	(void)state;
 	assert_int_equal(cgroup_check_path("/a/b:c", NULL), 0);
+	assert_int_equal(cgroup_check_path("/a/x" CGROUP_RESERVED_PREFIX "b", NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_true(cgroup_check_path(bad[i], NULL) < 0);
 	memset(longest + 1, 'x', sizeof(longest) - 2);

@@ -162,6 +162,11 @@ static int make_group(struct cgroup_hierarchy *h, struct sbx_error *err)
 
 int cgroup_check_path(const char *path, struct sbx_error *err)
 {
+	if (strstr(path, "/" CGROUP_RESERVED_PREFIX))
+		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/linux/cgroupsPath",
+				   "use cgroup path \"%s\": names that begin with \"%s\" are this "
+				   "runtime's own",
+				   path, CGROUP_RESERVED_PREFIX);
 	if (path_is_canonical(path) && path[1] != '\0' &&
 	    strlen(path) < sizeof(((struct cgroup_hierarchy *)NULL)->path))
 		return 0;

@@ -13,6 +13,10 @@
 
 #define CGROUP_HIERARCHIES_MAX 16
 
+/* Names that begin so are the runtime's own: no id holds such a character, and no path that a
+ * bundle gives may have such a part. */
+#define CGROUP_RESERVED_PREFIX "sbx~"
+
 struct cgroup_hierarchy {
 	char controllers[48]; /* "cpu,cpuacct", "name=systemd", "" for cgroup2 */
 	char mount[128];      /* "/sys/fs/cgroup/memory" */
@@ -28,8 +32,8 @@ struct cgroup {
 	size_t n; /* 0: no cgroup (disabled, or best effort failed) */
 };
 
-/* A path below a hierarchy's root: canonical, shorter than the bound, not the root itself. Else
- * SBX_E_INVALID_CONFIG at /linux/cgroupsPath. */
+/* A path below a hierarchy's root: canonical, shorter than the bound, not the root itself, no part
+ * of it reserved. Else SBX_E_INVALID_CONFIG at /linux/cgroupsPath. */
 int cgroup_check_path(const char *path, struct sbx_error *err);
 
 /*

@@ -467,6 +467,9 @@ int container_destroy(struct container *c, struct sbx_error *err)
 	int rc;
 
 	kill_first_process(&c->state);
+	/* The groups were made, if at all, after the only state that was saved. */
+	if (c->state.pid == 0)
+		cgroup_remove_abandoned(&c->cgroup);
 	if (c->state.confined)
 		hook_group_destroy(&c->cgroup, c->hook_group);
 	/* Without a pid namespace of its own the group may still be populated. */

@@ -120,6 +120,97 @@ start_occupant() {
 	assert_status 0
 }
 
+# in_groups COMMAND...: runs it with each of the container's groups as the last argument.
+in_groups() {
+	local name mount
+
+	while read -r name mount; do
+		"$@" "$mount$CGROUP/$ID"
+	done < <(cgroup_hierarchies)
+}
+
+@test 'a group that was prepared is used with what was set in it' {
+	local dir
+
+	need pids
+	dir=$(cgroup_dir pids)
+	mkdir -p "$dir"
+	[ ! -e "$dir/../cgroup.subtree_control" ] || echo +pids >"$dir/../cgroup.subtree_control"
+	echo 33 >"$dir/pids.max"
+	start_sleeper
+	[ "$(value pids pids.max pids.max)" = 33 ]
+	[ "$(groups_of "$(container_pid)")" = "$CGROUP/$ID" ]
+	run_sbx delete --force "$ID"
+	assert_status 0
+	in_groups refute test -e
+}
+
+@test 'a group belongs to one container until that is deleted' {
+	start_sleeper
+	run_sbx run --bundle "$BUNDLE" other
+	assert_error 'holds processes'
+	run_sbx kill "$ID" KILL
+	wait_until 5 status_is stopped
+	run_sbx run --bundle "$BUNDLE" other
+	assert_error "another container's"
+	in_groups test -d
+	edit_config '.linux.cgroupsPath = $p' --arg p "$CGROUP"
+	run_sbx run --bundle "$BUNDLE" other # the group above would take this one with it
+	assert_error "another container's"
+	in_groups test -d
+	run_sbx delete "$ID"
+	assert_status 0
+	in_groups refute test -e
+	edit_config '.linux.cgroupsPath = $p' --arg p "$CGROUP/$ID"
+	start_sleeper # control: it is free again
+}
+
+@test 'the end of a create that was refused a group leaves it to its owner' {
+	start_sleeper
+	kill -9 "$(container_pid)"
+	wait_until 5 status_is stopped
+	refute "$SBX_RUNTIME" --root "$ROOT.2" create --bundle "$BUNDLE" "$ID" 2>/dev/null 3>&-
+	[ ! -e "$ROOT.2/$ID" ]
+	in_groups test -d
+}
+
+# run_in_both: the bundle in two stores under one id, and so in one group, at the same time; $codes are
+# the two exit statuses, and a refusal is one line that says why.
+run_in_both() {
+	local store code pids=()
+
+	codes=
+	for store in 1 2; do
+		"$SBX_RUNTIME" --root "$ROOT.$store" run --bundle "$BUNDLE" "$ID" \
+			2>"$BATS_TEST_TMPDIR/error.$store" </dev/null 3>&- &
+		pids+=($!)
+	done
+	for store in 1 2; do
+		code=0
+		wait "${pids[store - 1]}" || code=$?
+		codes+=" $code"
+		[ $code != 1 ] || grep -qE "another container's|holds processes" "$BATS_TEST_TMPDIR/error.$store" ||
+			fail "$(cat "$BATS_TEST_TMPDIR/error.$store")"
+		[ "$(wc -l <"$BATS_TEST_TMPDIR/error.$store")" = $code ]
+	done
+}
+
+@test 'two that want one group at the same time: one has it alone, the other is refused' {
+	local round codes refused=0
+
+	set_args sleep 0.1
+	for round in {1..40}; do
+		run_in_both
+		case $codes in
+		' 0 1' | ' 1 0') refused=$((refused + 1)) ;;
+		' 0 0') ;; # one after the other
+		*) fail "round $round: exit statuses$codes" ;;
+		esac
+	done
+	[ $refused -gt 0 ] # control: they did meet
+	rmdir "$ROOT.1" "$ROOT.2"
+}
+
 @test 'cpu, memory and pids limits are written' {
 	need memory
 	need cpu

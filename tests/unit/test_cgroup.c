@@ -252,30 +252,6 @@ static void enters_by_itself(void **state)
 	unmake(&cg);
 }
 
-static void refuses_a_populated_target(void **state)
-{
-	struct plan_cgroup plan = test_plan();
-	struct sbx_error err = {0};
-	struct cgroup cg, second;
-	pid_t pid;
-
-	(void)state;
-	make(&cg);
-	pid = start_sleeper(NULL);
-	assert_int_equal(cgroup_join(&cg, pid, false, NULL), 0);
-	assert_int_equal(cgroup_resolve(&plan, &host, &second, NULL), 0);
-	assert_int_equal(cgroup_create(&plan, &second, &err), -EBUSY);
-	assert_non_null(strstr(err.message, "holds processes"));
-	assert_true(membership_is(pid, &cg));
-	/* what was never made is never emptied */
-	assert_int_equal(cgroup_remove(&second, NULL), 0);
-	assert_true(membership_is(pid, &cg));
-	end_sleeper(pid);
-	/* vacant again: the same target is taken over */
-	assert_int_equal(cgroup_create(&plan, &second, NULL), 0);
-	unmake(&cg);
-}
-
 static void removes_nested_groups(void **state)
 {
 	struct cgroup cg, child, grandchild;
@@ -486,7 +462,6 @@ int main(void)
 		cmocka_unit_test(state_refuses),
 		cmocka_unit_test(joins_every_hierarchy),
 		cmocka_unit_test(enters_by_itself),
-		cmocka_unit_test(refuses_a_populated_target),
 		cmocka_unit_test(removes_nested_groups),
 		cmocka_unit_test(lists_the_tree),
 		cmocka_unit_test(freezes_and_thaws),

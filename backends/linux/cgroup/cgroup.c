@@ -25,6 +25,7 @@
 #include "runtime/base/path.h"
 
 #define REMOVE_WAIT_MS 5000
+#define CLAIM_TRIES    16
 
 /* ---- one hierarchy ---- */
 
@@ -92,64 +93,28 @@ static int make_parents(const struct cgroup_hierarchy *h)
 	return 0;
 }
 
-static int visit_populated(int dirfd, void *data)
+/* Until the group is this container's and no other's. */
+static int claim(const struct cgroup_hierarchy *h, struct sbx_error *err)
 {
-	char procs[32];
-	ssize_t n = cgroup_read_file_at(dirfd, "cgroup.procs", procs, sizeof(procs));
+	int r = cgroup_take(h, err);
 
-	(void)data;
-	/* EOPNOTSUPP: threaded, its processes are listed by the domain above */
-	if (n == -EOPNOTSUPP || n == -ENODEV || n == -ENOENT)
-		return 0;
-	return n < 0 ? (int)n : n > 0;
-}
-
-/* An existing target may be used only when nothing lives in it: its processes would become part of
- * this container, and die with it. */
-static int check_vacant(const struct cgroup_hierarchy *h, struct sbx_error *err)
-{
-	char value[256];
-	int r = cgroup_walk(h, visit_populated, NULL);
-
-	if (r > 0)
-		return sbx_fail(err, SBX_E_SYSTEM, EBUSY,
-				"use cgroup \"%s\" of %s: it exists and holds processes", h->path,
-				cgroup_hierarchy_name(h));
-	if (r < 0)
-		return cgroup_fail(err, h, -r, "look into the existing cgroup");
-	if (cgroup_read_file(h, h->unified ? "cgroup.freeze" : "freezer.self_freezing", value,
-			     sizeof(value)) > 0 &&
-	    value[0] == '1')
-		return sbx_fail(err, SBX_E_SYSTEM, EBUSY,
-				"use cgroup \"%s\" of %s: it exists and is frozen", h->path,
-				cgroup_hierarchy_name(h));
-	return 0;
+	for (int tries = 0; r == -ENOENT && tries < CLAIM_TRIES; tries++) {
+		r = make_parents(h);
+		if (r == 0)
+			r = cgroup_take(h, err);
+		else if (r != -ENOENT)
+			return cgroup_fail(err, h, -r, "make the parents of cgroup");
+	}
+	return r == -ENOENT ? cgroup_fail(err, h, ENOENT, "make cgroup") : r;
 }
 
 static int make_group(struct cgroup_hierarchy *h, struct sbx_error *err)
 {
-	char full[CGROUP_FULL_PATH_MAX];
-	int r = cgroup_file_path(h, "", full);
+	int r = claim(h, err);
 
-	if (r == 0 && mkdir(full, 0755) < 0)
-		r = -errno;
-	else if (r == 0)
-		h->made = true;
-	if (r == -ENOENT) {
-		r = make_parents(h);
-		if (r == 0 && mkdir(full, 0755) < 0)
-			r = -errno;
-		else if (r == 0)
-			h->made = true;
-	}
-	if (r == -EEXIST) {
-		r = check_vacant(h, err);
-		h->made = r == 0;
-	} else if (r < 0) {
-		return cgroup_fail(err, h, -r, "make cgroup");
-	}
 	if (r < 0)
 		return r;
+	h->made = true;
 	if (is_cpuset_v1(h)) {
 		r = fill_cpuset(h);
 		if (r < 0)
@@ -468,10 +433,8 @@ static int remove_group(const struct cgroup_hierarchy *h, int64_t deadline_ms)
 
 	if (r < 0)
 		return r;
-	if (!h->made) {
-		rmdir(full);
+	if (!h->made)
 		return 0;
-	}
 	for (int wait_ms = 1;;) {
 		if (rmdir(full) == 0 || errno == ENOENT)
 			return 0;

@@ -22,7 +22,8 @@ struct cgroup_hierarchy {
 	char mount[128];      /* "/sys/fs/cgroup/memory" */
 	char path[512];	      /* of this container below the mount, "/sbx/ID" */
 	bool unified;
-	bool made; /* the group was made, or taken over empty, by cgroup_create() */
+	bool made; /* the group was made, or taken over vacant, by cgroup_create(): no other
+		      container has it */
 };
 
 struct cgroup {
@@ -49,8 +50,10 @@ int cgroup_resolve(const struct plan_cgroup *plan, const struct host_facts *host
 /*
  * Make the group in every resolved hierarchy, with its missing parents. On v1 a cpuset is filled
  * from its parent (cgroup-v1/cpusets.rst); on v2 the controllers are enabled down the path
- * (cgroup-v2.rst, "Enabling and Disabling"). A target that holds a process anywhere below it, or
- * that is frozen, is refused (-EBUSY). plan->best_effort: hierarchies that refuse are dropped from
+ * (cgroup-v2.rst, "Enabling and Disabling"). A target that holds a process anywhere below it, that
+ * is frozen, or that another container has (being made, or not deleted yet) is refused (-EBUSY); of
+ * two that want it at the same time one gets it. A vacant one that somebody prepared is taken over
+ * with what was set in it. plan->best_effort: hierarchies that refuse are dropped from
  * cg, and cg->n may become 0. On failure what was made is removed again.
  */
 int cgroup_create(const struct plan_cgroup *plan, struct cgroup *cg, struct sbx_error *err);
@@ -141,10 +144,15 @@ int cgroup_delegate(const struct cgroup *cg, uid_t uid, gid_t gid, struct sbx_er
 
 /*
  * Remove the group and all below it; absent is success. Waits up to 5 s for killed processes to
- * leave (-EBUSY then). Where made is false the group is removed only if it is empty and has no
- * children, and a refusal is no error: it may be someone else's.
+ * leave (-EBUSY then). Where made is false nothing is done: it is someone else's.
  */
 int cgroup_remove(const struct cgroup *cg, struct sbx_error *err);
+
+/*
+ * For a group whose creator was killed before it could save which parts it made: what no container
+ * made stays, and so does what holds a process or a group.
+ */
+void cgroup_remove_abandoned(const struct cgroup *cg);
 
 /* What update of a running container and `events --stats` need come with their issue. */
 

@@ -76,6 +76,15 @@ const char *cgroup_hierarchy_name(const struct cgroup_hierarchy *h);
 int cgroup_fail(struct sbx_error *err, const struct cgroup_hierarchy *h, int errnum,
 		const char *what);
 
+/* ---- claim.c ---- */
+
+/*
+ * Make the group, or take over a vacant one that no container has, so that it is this container's
+ * and no other's. -ENOENT, and err as it was, where its parent is missing; -EBUSY where it is in
+ * use.
+ */
+int cgroup_take(const struct cgroup_hierarchy *h, struct sbx_error *err);
+
 /* ---- v2.c ---- */
 
 /*

@@ -5,7 +5,8 @@
  * child reports why it could not become the hook. The parent polls the child's pidfd and the
  * stderr pipe until the child ends or its time is over; it never waits for the pipe's end, which a
  * daemon that the hook leaves behind may hold. The process group is signalled before the child is
- * reaped, so its number cannot have been given to somebody else.
+ * reaped, so its number cannot have been given to somebody else. A guarded hook is the child of
+ * that child, which then ends as the hook did.
  */
 #include "hooks/hooks.h"
 
@@ -23,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hooks/guard.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/kernel.h"
@@ -40,6 +42,7 @@ struct running {
 	int pidfd;
 	int stderr_fd; /* nonblocking; -EBADF after its end */
 	int report_fd; /* nonblocking: a struct sbx_error, or nothing */
+	int leash_fd;  /* guarded: what ends when we do */
 	size_t tail_len;
 	char tail[STDERR_KEPT_BYTES];
 };
@@ -97,9 +100,10 @@ static int prepare_child(struct launch *l, struct sbx_error *err)
 	return 0;
 }
 
-static void run_child(struct launch *l)
+static void run_child(void *data)
 {
 	static char *const nothing[] = {NULL};
+	struct launch *l = data;
 	const struct oci_hook *hook = l->hook;
 	char *const only_path[] = {(char *)hook->path, NULL};
 	char *const *args = hook->args.n ? hook->args.v : only_path;
@@ -116,6 +120,16 @@ static void run_child(struct launch *l)
 		execve(hook->path, args, env);
 		sbx_fail(&err, SBX_E_HOOK_FAILED, errno, "execute");
 	}
+	fd_write_all(l->report_fd, &err, sizeof(err));
+	_exit(CHILD_FAILED);
+}
+
+static void run_guarded(struct launch *l, int leash_fd)
+{
+	struct sbx_error err = {0};
+
+	l->parent = getpid();
+	sbx_fail(&err, SBX_E_HOOK_FAILED, guard_run(leash_fd, run_child, l), "fork");
 	fd_write_all(l->report_fd, &err, sizeof(err));
 	_exit(CHILD_FAILED);
 }
@@ -165,6 +179,7 @@ static void close_running(struct running *r)
 	cleanup_close_fd(&r->pidfd);
 	cleanup_close_fd(&r->stderr_fd);
 	cleanup_close_fd(&r->report_fd);
+	cleanup_close_fd(&r->leash_fd);
 }
 
 static void reap(pid_t pid)
@@ -173,6 +188,27 @@ static void reap(pid_t pid)
 
 	kill(pid, SIGKILL);
 	proc_wait(pid, &status);
+}
+
+/* In the child this does not return. */
+static pid_t fork_hook(struct launch *l, struct running *r, struct sbx_error *err)
+{
+	cleanup_fd int leash_fd = -EBADF;
+	pid_t pid;
+	int rc = l->context->guarded ? open_pipe(&leash_fd, &r->leash_fd) : 0;
+
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_HOOK_FAILED, rc, "make a pipe");
+	pid = fork();
+	if (pid < 0)
+		return sbx_fail(err, SBX_E_HOOK_FAILED, errno, "fork");
+	if (pid == 0) {
+		cleanup_close_fd(&r->leash_fd);
+		if (l->context->guarded)
+			run_guarded(l, leash_fd);
+		run_child(l);
+	}
+	return pid;
 }
 
 static int launch_hook(const struct oci_hook *hook, const struct hook_context *context,
@@ -192,11 +228,9 @@ static int launch_hook(const struct oci_hook *hook, const struct hook_context *c
 	l.stdin_fd = stdin_fd;
 	l.stderr_fd = stderr_fd;
 	l.report_fd = report_fd;
-	r->pid = fork();
+	r->pid = fork_hook(&l, r, err);
 	if (r->pid < 0)
-		return sbx_fail(err, SBX_E_HOOK_FAILED, errno, "fork");
-	if (r->pid == 0)
-		run_child(&l);
+		return r->pid;
 	setpgid(r->pid, r->pid); /* whoever comes first; fails harmlessly after the execve */
 	r->pidfd = sys_pidfd_open(r->pid, 0);
 	if (r->pidfd < 0) {
@@ -315,12 +349,17 @@ static int judge(struct running *r, struct sbx_error *err)
 			info.si_status, *tail ? ": " : "", tail);
 }
 
-/* The whole group at once, then the child itself, should it have left the group. */
+/* The guard ends what it guards; else the whole group at once, then the child itself, should it
+ * have left the group. */
 static int end_by_force(struct running *r, int why, int64_t timeout_s, struct sbx_error *err)
 {
+	bool guarded = r->leash_fd >= 0;
 	const char *tail;
 	int status;
 
+	cleanup_close_fd(&r->leash_fd);
+	if (guarded)
+		await_end(r, KILL_WAIT_MS);
 	kill(-r->pid, SIGKILL);
 	sys_pidfd_send_signal(r->pidfd, SIGKILL);
 	if (await_end(r, KILL_WAIT_MS) == 0)
@@ -335,7 +374,8 @@ static int end_by_force(struct running *r, int why, int64_t timeout_s, struct sb
 static int run_hook(const struct oci_hook *hook, const struct hook_context *context,
 		    struct sbx_error *err)
 {
-	struct running r = {.pidfd = -EBADF, .stderr_fd = -EBADF, .report_fd = -EBADF};
+	struct running r = {
+		.pidfd = -EBADF, .stderr_fd = -EBADF, .report_fd = -EBADF, .leash_fd = -EBADF};
 	int64_t timeout_ms = -1;
 	int rc;
 

@@ -3,7 +3,9 @@
  *
  * Each hook is a child that gets the container's state as compact JSON on stdin, its args with
  * args[0] kept, its own env (an unset env: the given default), stdout discarded, at most 16 KiB of
- * stderr kept for the message, its own process group, and is killed with it at its timeout.
+ * stderr kept for the message, its own process group, and is killed with it at its timeout. What it
+ * leaves in the background lives on when it has ended; a guarded hook (guard.h) that has not ended
+ * is killed with all that it started, at its timeout and when the caller dies.
  */
 #ifndef SBX_HOOKS_H
 #define SBX_HOOKS_H
@@ -16,6 +18,7 @@ struct hook_context {
 	int cwd_fd;		  /* O_PATH directory the hook starts in, -1: leave */
 	char *const *default_env; /* for a hook without env; NULL: empty */
 	bool force_empty_env;	  /* createContainer under a profile */
+	bool guarded;		  /* a hook of the caller's own pid namespace, with its /proc */
 	/* Called in the hook's child just before its execve, may be NULL: joins a cgroup, confines.
 	 */
 	int (*enter)(void *data, struct sbx_error *err);

@@ -340,7 +340,7 @@ static int run_state_hooks(struct container *c, enum oci_hook_kind kind, const c
 			   struct sbx_error *err)
 {
 	cleanup_buf struct buf state = BUF_INIT;
-	struct hook_context context = {.cwd_fd = c->run.bundle_fd};
+	struct hook_context context = {.cwd_fd = c->run.bundle_fd, .guarded = true};
 	struct cgroup group;
 	int rc = container_hook_state(c, status, kind == HOOK_POSTSTOP ? 0 : c->state.pid, &state);
 

@@ -166,6 +166,7 @@ static int run_hooks(struct sequence *seq, enum oci_hook_kind kind, const char *
 	struct hook_context context = {
 		.cwd_fd = inside ? -1 : run->bundle_fd,
 		.default_env = inside ? run->env : NULL,
+		.guarded = seq->side == SIDE_RUNTIME,
 		.data = seq,
 	};
 	struct cgroup group;

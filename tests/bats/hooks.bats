@@ -306,3 +306,85 @@ confine() {
 	assert_status 0
 	assert_no_leaks
 }
+
+# ---- a runtime that is killed in a hook ------------------------------------------------------------
+
+# hanging_hook: $HOOK, the first time that it runs, hangs, with a child of its group and one that is
+# nobody's child and in a session of its own; $SLEEP is what they run.
+hanging_hook() {
+	SLEEP="sleep 1000$RANDOM"
+	hook_script hook "[ ! -e \$OUT ] || exit 0
+		(/usr/bin/setsid /bin/$SLEEP &)
+		/bin/$SLEEP &
+		echo >\$OUT
+		/bin/$SLEEP
+		exit 0"
+}
+
+sleepers() {
+	pgrep -c -f "$SLEEP\$"
+}
+
+sleepers_are() {
+	[ "$(sleepers)" = "$1" ]
+}
+
+# killed_in_hook ARGS...: runs the program, kills it when the hook hangs.
+killed_in_hook() {
+	"$SBX_RUNTIME" --root "$ROOT" "$@" </dev/null >/dev/null 2>&1 3>&- &
+	wait_until 10 test -e "$OUT"
+	wait_until 10 sleepers_are 3
+	kill -KILL $!
+	wait $! || true
+}
+
+@test 'a runtime that is killed in a hook takes with it what the hook started' {
+	local kind
+
+	hanging_hook
+	set_args sleep 1000
+	for kind in prestart createRuntime; do
+		edit_config 'del(.hooks)'
+		hook "$kind"
+		rm -f "$OUT"
+		killed_in_hook create --bundle "$BUNDLE" "$ID"
+		wait_until 10 sleepers_are 0
+		run_sbx delete --force "$ID"
+		assert_status 0
+		assert_no_leaks
+	done
+	edit_config 'del(.hooks)'
+	hook poststart
+	rm -f "$OUT"
+	create_container
+	killed_in_hook start "$ID"
+	wait_until 10 sleepers_are 0
+	run_sbx delete --force "$ID"
+	assert_status 0
+	edit_config 'del(.hooks)'
+	hook poststop
+	rm -f "$OUT"
+	create_container
+	killed_in_hook delete "$ID"
+	wait_until 10 sleepers_are 0
+	run_sbx delete --force "$ID"
+	assert_status 0
+	assert_no_leaks
+}
+
+@test 'what a hook left in the background lives on when the hook has ended' {
+	local pid
+
+	SLEEP="sleep 1000$RANDOM"
+	hook_script hook "(/usr/bin/setsid /bin/$SLEEP </dev/null >/dev/null 2>&1 &)
+		/bin/$SLEEP </dev/null >/dev/null 2>&1 &
+		exit 0"
+	hook createRuntime
+	set_args true
+	run_container
+	assert_status 0
+	sleepers_are 2
+	for pid in $(pgrep -f "$SLEEP\$"); do
+		kill -KILL "$pid"
+	done
+}

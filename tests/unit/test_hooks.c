@@ -16,6 +16,7 @@ struct fixture {
 	int fds_before;
 	char out[300]; /* what hooks write to */
 	int leaves;
+	bool guarded;
 };
 
 static int setup(void **state)
@@ -29,6 +30,14 @@ static int setup(void **state)
 	f->fds_before = count_fds();
 	alarm(60);
 	return f->fd < 0;
+}
+
+static int setup_guarded(void **state)
+{
+	int rc = setup(state);
+
+	((struct fixture *)*state)->guarded = true;
+	return rc;
 }
 
 static int teardown(void **state)
@@ -79,6 +88,7 @@ static struct hook_context context_of(struct fixture *f)
 		.cwd_fd = -1,
 		.leave = note_leave,
 		.data = f,
+		.guarded = f->guarded,
 	};
 }
 
@@ -262,6 +272,27 @@ static void test_stderr_flood(void **state)
 		run_one(shell_hook(&s, f, "head -c 3000000 /dev/zero; exit 0"), &context, &err), 0);
 }
 
+/* Reaped by init at its leisure; a zombie has no command line. */
+static bool is_gone(pid_t pid)
+{
+	for (int tries = 0; tries < 250; tries++) {
+		char name[64], byte;
+		ssize_t n = 0;
+		int fd;
+
+		snprintf(name, sizeof(name), "/proc/%d/cmdline", (int)pid);
+		fd = open(name, O_RDONLY);
+		if (fd >= 0) {
+			n = read(fd, &byte, 1);
+			close(fd);
+		}
+		if (n <= 0)
+			return true;
+		usleep(20000);
+	}
+	return false;
+}
+
 static void test_timeout_kills_the_group(void **state)
 {
 	struct fixture *f = *state;
@@ -281,29 +312,72 @@ static void test_timeout_kills_the_group(void **state)
 					 "killed: working");
 	{
 		cleanup_free char *pid = output(f);
-		int tries = 0;
 
-		/* Reaped by init at its leisure; a zombie has no command line. */
-		for (; tries < 100; tries++) {
-			char name[64], byte;
-			int fd;
-
-			snprintf(name, sizeof(name), "/proc/%d/cmdline", atoi(pid));
-			fd = open(name, O_RDONLY);
-			if (fd < 0)
-				break;
-			if (read(fd, &byte, 1) <= 0)
-				tries = 1000;
-			close(fd);
-			usleep(20000);
-		}
-		assert_true(tries != 100);
+		assert_true(is_gone(atoi(pid)));
 	}
 	assert_int_equal(f->leaves, 1);
 	/* A hook that is in time is not disturbed, and the longest timeout does not wrap. */
 	hook = shell_hook(&s, f, "exit 0");
 	hook->timeout_s = (struct oci_opt_i64){true, INT64_MAX};
 	assert_int_equal(run_one(hook, &context, &err), 0);
+}
+
+/* A process that lost its parent and has a session of its own, one of the hook's group, the hook.
+ */
+#define TREE                                                                                       \
+	"(setsid sleep 300 & echo $! >>$OUT); sleep 300 & echo $! >>$OUT; echo $$ >>$OUT; sleep "  \
+	"300"
+
+static void read_tree(struct fixture *f, pid_t pids[3])
+{
+	for (int tries = 0; tries < 500; tries++, usleep(10000)) {
+		cleanup_free char *text = output(f);
+
+		if (text && sscanf(text, "%d %d %d", &pids[0], &pids[1], &pids[2]) == 3)
+			return;
+	}
+	fail_msg("the hook does not run");
+}
+
+/* Only the guard knows of what left the hook's group. */
+static void test_timeout_and_the_tree(void **state)
+{
+	struct fixture *f = *state;
+	struct hook_context context = context_of(f);
+	struct script s;
+	struct oci_hook *hook = shell_hook(&s, f, TREE);
+	pid_t pids[3];
+
+	hook->timeout_s = (struct oci_opt_i64){true, 1};
+	assert_true(run_one(hook, &context, NULL) < 0);
+	read_tree(f, pids);
+	assert_true(is_gone(pids[1]) && is_gone(pids[2]));
+	if (f->guarded)
+		assert_true(is_gone(pids[0]));
+	else
+		assert_int_equal(kill(pids[0], SIGKILL), 0);
+}
+
+static void test_caller_is_killed(void **state)
+{
+	struct fixture *f = *state;
+	struct hook_context context = context_of(f);
+	struct script s;
+	pid_t caller = fork(), pids[3];
+
+	if (caller == 0)
+		_exit(run_one(shell_hook(&s, f, TREE), &context, NULL) < 0);
+	assert_true(caller > 0);
+	read_tree(f, pids);
+	assert_int_equal(kill(caller, SIGKILL), 0);
+	assert_int_equal(waitpid(caller, NULL, 0), caller);
+	assert_true(is_gone(pids[2]));
+	for (int i = 0; i < 2; i++) {
+		if (f->guarded)
+			assert_true(is_gone(pids[i]));
+		else
+			assert_int_equal(kill(pids[i], SIGKILL), 0); /* control: it lives */
+	}
 }
 
 /* Something left behind that holds stderr does not hold us. */
@@ -473,11 +547,16 @@ static void test_lists(void **state)
 
 int main(void)
 {
-#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	static const struct CMUnitTest tests[] = {
+#define T(test)                                                                                    \
+	cmocka_unit_test_setup_teardown(test, setup, teardown),                                    \
+	{                                                                                          \
+#test "_guarded", test, setup_guarded, teardown, NULL                              \
+	}
+	const struct CMUnitTest tests[] = {
 		T(test_state_and_args),	       T(test_environment),
 		T(test_large_state_unread),    T(test_failure_texts),
 		T(test_stderr_flood),	       T(test_timeout_kills_the_group),
+		T(test_timeout_and_the_tree),  T(test_caller_is_killed),
 		T(test_daemon_does_not_block), T(test_clean_process),
 		T(test_closed_stdio),	       T(test_cwd),
 		T(test_enter_and_leave),       T(test_lists),

@@ -46,8 +46,8 @@ static int signal_container(struct container *c, int sig, bool all, struct sbx_e
 	if (status == STATUS_STOPPED || c->state.pid <= 0)
 		return all ? 0 : fail_not_running(err);
 	rc = signal_first(c, sig, err);
-	/* A frozen process of cgroup v1 dies only when it is thawed. */
-	if (rc == 0 && sig == SIGKILL && status == STATUS_PAUSED)
+	/* A frozen process of cgroup v1, started or not, dies only when it is thawed. */
+	if (rc == 0 && sig == SIGKILL && cgroup_is_frozen(&c->cgroup))
 		rc = cgroup_thaw(&c->cgroup, err);
 	return rc;
 }

@@ -364,6 +364,47 @@ load helpers
 	wait_until 10 status_is stopped
 }
 
+# freezers: lines of a file and what freezes the container when written there, for v1 and cgroup2
+freezers() {
+	local name mount
+
+	while read -r name mount; do
+		case $name in
+		freezer) echo "$mount$CGROUP/$ID/freezer.state FROZEN" ;;
+		unified) echo "$mount$CGROUP/$ID/cgroup.freeze 1" ;;
+		esac
+	done < <(cgroup_hierarchies)
+}
+
+@test 'whatever froze a container, waiting or running, it is killed and deleted at once' {
+	local file value begun verb
+
+	require_root
+	set_args sleep 1000
+	while read -r file value; do
+		for verb in state start; do
+			create_container
+			run_sbx "$verb" "$ID"
+			assert_status 0
+			[ -e "$file" ]
+			echo "$value" >"$file"
+			begun=$SECONDS
+			run_sbx delete --force "$ID"
+			assert_status 0
+			[ $((SECONDS - begun)) -lt 5 ]
+			create_container
+			run_sbx "$verb" "$ID"
+			assert_status 0
+			echo "$value" >"$file"
+			run_sbx kill "$ID" KILL
+			assert_status 0
+			wait_until 5 status_is stopped
+			run_sbx delete "$ID"
+			assert_status 0
+		done
+	done < <(freezers)
+}
+
 # ---- terminals -------------------------------------------------------------------------------------
 
 # listen_for_console: a client's console socket in the background; $CONSOLE is what it prints.

@@ -360,6 +360,36 @@ static void freezes_and_thaws(void **state)
 	unmake(&cg);
 }
 
+/* With the group above it. */
+static void is_frozen_from_above(void **state)
+{
+	const struct cgroup_hierarchy *h;
+	struct cgroup_hierarchy above;
+	struct cgroup cg;
+	pid_t pid;
+
+	(void)state;
+	make(&cg);
+	h = cgroup_find_unified(&cg);
+	if (!h) {
+		unmake(&cg);
+		skip();
+	}
+	above = *h;
+	*strrchr(above.path, '/') = '\0';
+	pid = start_sleeper(NULL);
+	assert_int_equal(cgroup_join(&cg, pid, false, NULL), 0);
+	if (cgroup_write_file(&above, "cgroup.freeze", "1") == 0) {
+		for (int i = 0; i < 1000 && !cgroup_is_frozen(&cg); i++)
+			usleep(5000);
+		assert_true(cgroup_is_frozen(&cg));
+		assert_int_equal(cgroup_write_file(&above, "cgroup.freeze", "0"), 0);
+	}
+	assert_false(cgroup_is_frozen(&cg));
+	end_sleeper(pid);
+	unmake(&cg);
+}
+
 static void kills_the_tree(void **state)
 {
 	struct cgroup cg;
@@ -465,6 +495,7 @@ int main(void)
 		cmocka_unit_test(removes_nested_groups),
 		cmocka_unit_test(lists_the_tree),
 		cmocka_unit_test(freezes_and_thaws),
+		cmocka_unit_test(is_frozen_from_above),
 		cmocka_unit_test(kills_the_tree),
 		cmocka_unit_test(kills_the_tree_on_v1),
 		cmocka_unit_test(signals_the_tree),

@@ -167,13 +167,41 @@ int cgroup_thaw(const struct cgroup *cg, struct sbx_error *err)
 	return r == 0 ? 0 : fail_freezer(err, h, r, "thaw");
 }
 
+/* Somebody wants the group frozen: by its own file, or by that of a group above. */
+static bool is_freezing_v2(const struct cgroup_hierarchy *h)
+{
+	struct cgroup_hierarchy part = *h;
+	char text[16], *slash;
+
+	do {
+		if (cgroup_read_file(&part, "cgroup.freeze", text, sizeof(text)) > 0 &&
+		    text[0] == '1')
+			return true;
+		slash = strrchr(part.path, '/');
+		if (slash)
+			*slash = '\0';
+	} while (slash && part.path[0]);
+	return false;
+}
+
+/*
+ * "frozen 1" of cgroup.events is not enough: the kernel (seen on 6.18) leaves it there for good
+ * when a group that has groups below is thawed while the killed processes of those are dying.
+ */
+static bool is_frozen_v2(const struct cgroup_hierarchy *h)
+{
+	char text[256];
+
+	return cgroup_read_file(h, "cgroup.events", text, sizeof(text)) > 0 &&
+	       strstr(text, "frozen 1") && is_freezing_v2(h);
+}
+
 bool cgroup_is_frozen(const struct cgroup *cg)
 {
 	const struct cgroup_hierarchy *v2 = made_unified(cg), *v1 = made_freezer(cg);
 	char text[256];
 
-	if (v2 && cgroup_read_file(v2, "cgroup.events", text, sizeof(text)) > 0 &&
-	    strstr(text, "frozen 1"))
+	if (v2 && is_frozen_v2(v2))
 		return true;
 	return v1 && cgroup_read_file(v1, "freezer.state", text, sizeof(text)) > 0 &&
 	       strcmp(text, "THAWED") != 0;

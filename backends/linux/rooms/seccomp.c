@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 #include <linux/seccomp.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -64,13 +64,17 @@ static int seccomp_plan(struct plan *plan, struct report *report, struct sbx_err
 	return plan->policy->confined ? floor_plan(plan, report, err) : 0;
 }
 
-static void filters_free(struct filters *filters)
+/* Into the plan's memory, which lives as long as the run. */
+static int program_keep(struct arena *arena, struct bpf_program *program)
 {
-	if (!filters)
-		return;
-	bpf_program_release(&filters->floor);
-	bpf_program_release(&filters->bundle);
-	free(filters);
+	struct bpf_program kept = {.v = arena_alloc_array(arena, program->n, sizeof(*program->v)),
+				   .n = program->n};
+
+	if (kept.v)
+		memcpy(kept.v, program->v, program->n * sizeof(*program->v));
+	bpf_program_release(program);
+	*program = kept;
+	return kept.v ? 0 : -ENOMEM;
 }
 
 static int seccomp_prepare(struct run *run, struct sbx_error *err)
@@ -82,19 +86,21 @@ static int seccomp_prepare(struct run *run, struct sbx_error *err)
 
 	if (!plan->floor && !plan->bundle)
 		return 0;
-	filters = calloc(1, sizeof(*filters));
+	filters = arena_alloc(run->plan->arena, sizeof(*filters));
 	if (!filters)
 		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "compile the system call filters");
 	if (plan->floor)
 		r = seccomp_floor_native(&machine)
 			    ? seccomp_floor_compile(machine, &filters->floor, err)
 			    : sbx_fail(err, SBX_E_INTERNAL, 0, "compile for an unknown machine");
+	if (r == 0 && plan->floor && program_keep(run->plan->arena, &filters->floor) < 0)
+		r = sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "compile the system call filters");
 	if (r == 0 && plan->bundle)
 		r = seccomp_bundle_compile(plan->bundle, &filters->bundle, err);
-	if (r < 0) {
-		filters_free(filters);
+	if (r == 0 && plan->bundle && program_keep(run->plan->arena, &filters->bundle) < 0)
+		r = sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "compile the system call filters");
+	if (r < 0)
 		return r;
-	}
 	*room_slot(run, &room_seccomp) = filters;
 	return 0;
 }
@@ -134,14 +140,6 @@ static int seccomp_apply(struct run *run, enum stage stage, struct sbx_error *er
 			      "the bundle's seccomp filter", err);
 }
 
-static void seccomp_undo(struct run *run)
-{
-	void **slot = room_slot(run, &room_seccomp);
-
-	filters_free(*slot);
-	*slot = NULL;
-}
-
 static void seccomp_dump(const struct plan *plan, struct json_writer *w)
 {
 	json_begin_object(w, "seccomp");
@@ -155,6 +153,5 @@ const struct room room_seccomp = {
 	.plan = seccomp_plan,
 	.prepare = seccomp_prepare,
 	.apply = seccomp_apply,
-	.undo = seccomp_undo,
 	.dump = seccomp_dump,
 };

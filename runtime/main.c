@@ -190,7 +190,8 @@ static int report_failure(const struct global_options *global, const struct sbx_
 	if (global->log || global->log_format == LOG_FORMAT_JSON)
 		log_error(err);
 	if (global->log || global->log_format == LOG_FORMAT_TEXT)
-		dprintf(STDERR_FILENO, "%s: %s\n", PACKAGE_NAME, err->message);
+		dprintf(STDERR_FILENO, err->pointer[0] ? "%s: %s (at %s)\n" : "%s: %s\n",
+			PACKAGE_NAME, err->message, err->pointer);
 	return status;
 }
 

@@ -94,9 +94,11 @@ static int check_command(const struct profile *profile, const struct strings *ar
 	if (profile->command == ACCESS_ALLOW)
 		return 0;
 	if (profile->command == ACCESS_DENY)
-		return sbx_fail_at(err, SBX_E_COMMAND_DENIED, "/command",
-				   "start \"%s\": the profile denies commands",
-				   args->n ? args->v[0] : "");
+		return sbx_fail_at(
+			err, SBX_E_COMMAND_DENIED, "/command",
+			"start \"%s\": the profile's \"command\" is deny, as it is where "
+			"it is left out",
+			args->n ? args->v[0] : "");
 	r = sbx_fail_at(err, SBX_E_GRANT_REQUIRED, "/command",
 			"start \"%s\": the profile gates commands, and no grant of class "
 			"command.start.v1 covers it",

@@ -79,6 +79,9 @@ int view_check_roots(const struct view_build *b, struct sbx_error *err);
  * found here. SBX_E_UNSAFE_PATH where /proc is no view of the container's own processes. */
 int view_mounts_close(struct view_build *b, struct sbx_error *err);
 
+/* fd lies on the mount of the container's root itself. */
+bool view_is_on_root(const struct view_build *b, int fd);
+
 /* Under "host read deny": what the bundle binds from the host into a folder of the closure, into
  * /dev or /sys is hidden, but for single files that engines bind and for what a readable root
  * shows. */

@@ -327,3 +327,18 @@ disk() {
 	run_under_other_name report --bundle "$BUNDLE"
 	report_says '.entries[] | select(.feature == "unixSockets") | .outcome == "unenforced"'
 }
+
+@test 'a root that the bundle gives read-only stays so, workspace and roots in it included' {
+	edit_config '.mounts |= map(select(.destination != "/workspace"))'
+	use_profile '.roots = [{path: "/home", read: "allow", write: "allow"}]'
+	run_script 'echo x >/workspace/x && echo x >/home/x && cat /workspace/x /home/x'
+	assert_output $'x\nx' # control
+	rm "$BUNDLE"/rootfs/*/x
+	edit_config '.root.readonly = true'
+	run_script 'echo x 2>/dev/null >/workspace/x || echo x 2>/dev/null >/home/x || echo none; echo x >/tmp/x && cat /tmp/x'
+	assert_output $'none\nx'
+	bind_mount "$WS" /workspace
+	run_script 'echo x >/workspace/x && echo x 2>/dev/null >/home/x; cat /workspace/x'
+	assert_output x
+	[ ! -e "$BUNDLE/rootfs/home/x" ]
+}

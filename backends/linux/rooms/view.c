@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "backends/linux/closure.h"
+#include "backends/linux/mount_api.h"
 #include "backends/linux/view_build.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
@@ -264,6 +265,21 @@ static int view_prepare(struct run *run, struct sbx_error *err)
 	return r;
 }
 
+/* A profile only narrows: a folder of a root that the bundle gives read-only stays so. */
+static int clone_root(const struct view_build *b, const char *path)
+{
+	cleanup_fd int fd = view_open(b->source_fd, path), clone = -EBADF;
+	int r;
+
+	if (fd < 0)
+		return fd;
+	clone = mount_tree_clone_fd(fd, true);
+	if (clone < 0 || !b->plan->mounts.root_readonly || !view_is_on_root(b, fd))
+		return take_fd(&clone);
+	r = mount_tree_set(clone, false, MOUNT_ATTR_RDONLY, 0);
+	return r < 0 ? r : take_fd(&clone);
+}
+
 static int clone_writable(struct view_build *b, struct sbx_error *err)
 {
 	const struct policy *policy = b->plan->policy;
@@ -277,7 +293,7 @@ static int clone_writable(struct view_build *b, struct sbx_error *err)
 	for (i = 0; i < policy->paths_n; i++) {
 		if (!policy->paths[i].write)
 			continue;
-		b->writable[i] = view_clone(b->source_fd, policy->paths[i].path);
+		b->writable[i] = clone_root(b, policy->paths[i].path);
 		if (b->writable[i] < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -b->writable[i], "clone root \"%s\"",
 					policy->paths[i].path);

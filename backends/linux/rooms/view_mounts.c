@@ -93,6 +93,11 @@ static const struct mount_line *line_of(const struct view_build *b, int fd)
 	return NULL;
 }
 
+bool view_is_on_root(const struct view_build *b, int fd)
+{
+	return mount_id(fd) == mount_id(b->source_fd);
+}
+
 /* A path below the container's root as the container will see it; NULL: it is elsewhere. */
 static const char *path_inside(const struct view_build *b, const char *point)
 {

@@ -364,15 +364,36 @@ static int run_state_hooks(struct container *c, enum oci_hook_kind kind, const c
 	return 0;
 }
 
+/*
+ * The payload runs, whatever the store says: a start that failed now would be believed to have
+ * started nothing. Its name tells later verbs (SPAWN_NAME); the socket stays, so that even a
+ * payload of that name is taken for a created container and not for a stopped one.
+ */
+static void store_started(struct container *c)
+{
+	struct sbx_error err = {0};
+
+	c->state.started = true;
+	if (state_save(c->dir_fd, &c->state, &err) == 0)
+		unlinkat(c->dir_fd, START_SOCKET, 0);
+	else
+		log_warning("the container runs, which cannot be stored: %s", err.message);
+}
+
 int container_start(struct container *c, int sync_fd, struct sbx_error *err)
 {
-	int rc = sequence_start(sync_fd, err);
+	bool is_ours = c->run.pid > 0;
+	int rc = 0;
 
-	if (rc == 0 && !c->state.started) {
+	/* What run made dies with it until it is let go, so that can be stored before. */
+	if (is_ours) {
 		c->state.started = true;
 		rc = state_save(c->dir_fd, &c->state, err);
-		unlinkat(c->dir_fd, START_SOCKET, 0);
 	}
+	if (rc == 0)
+		rc = sequence_start(sync_fd, err);
+	if (rc == 0 && !is_ours)
+		store_started(c);
 	if (rc < 0 || !c->state.has_poststart)
 		return rc;
 	if (!c->spec)

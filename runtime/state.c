@@ -3,7 +3,8 @@
  * atomically, so a reader sees either the old or the new one and needs no lock. It is read by the
  * same tables as every other document, but closed: what this version did not write it does not
  * read. The status is never stored, since a process can end without telling anybody; it is
- * computed from what can be seen.
+ * computed from what can be seen: that the payload runs, from the name of its process as well,
+ * since a start may end, or find the store full, before it can say so.
  */
 #include "runtime/store.h"
 
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backends/linux/spawn.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/proc.h"
@@ -209,18 +211,41 @@ const char *status_name(enum container_status status)
 	return names[status];
 }
 
-enum container_status state_status(int container_fd, const struct container_state *state)
+/* A name that cannot be read says nothing; one that was stored as started may bear any. */
+static bool is_payload(const struct container_state *state, const char *name)
+{
+	return state->started || (name[0] && strcmp(name, SPAWN_NAME) != 0);
+}
+
+static bool waits_for_start(int container_fd)
 {
 	struct stat st;
 
-	if (state->pid > 0 && !proc_is_alive(state->pid, state->pid_start_ticks))
+	return fstatat(container_fd, STORE_START_SOCKET, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISSOCK(st.st_mode);
+}
+
+bool state_is_started(const struct container_state *state)
+{
+	char name[PROC_NAME_BYTES];
+
+	return state->pid > 0 && proc_find(state->pid, state->pid_start_ticks, name) &&
+	       is_payload(state, name);
+}
+
+enum container_status state_status(int container_fd, const struct container_state *state)
+{
+	char name[PROC_NAME_BYTES];
+	bool payload;
+
+	if (state->pid > 0 && !proc_find(state->pid, state->pid_start_ticks, name))
 		return STATUS_STOPPED;
-	if (state->pid > 0 && state->started)
-		return cgroup_is_frozen(&state->cgroup) ? STATUS_PAUSED : STATUS_RUNNING;
-	if (state->pid > 0 &&
-	    fstatat(container_fd, STORE_START_SOCKET, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    S_ISSOCK(st.st_mode))
-		return STATUS_CREATED;
+	payload = state->pid > 0 && is_payload(state, name);
+	if (payload || (state->pid > 0 && waits_for_start(container_fd))) {
+		if (cgroup_is_frozen(&state->cgroup))
+			return STATUS_PAUSED;
+		return payload ? STATUS_RUNNING : STATUS_CREATED;
+	}
 	if (state->creator_pid > 0 && proc_is_alive(state->creator_pid, state->creator_start_ticks))
 		return STATUS_CREATING;
 	return STATUS_STOPPED;

@@ -53,7 +53,7 @@ struct container_state {
 	const char *bundle, *rootfs;
 	const char *created; /* RFC 3339 with nanoseconds, UTC */
 	const char *owner;
-	bool started;
+	bool started; /* stored behind the fact: state_is_started() */
 	bool confined;
 	bool has_terminal;
 	bool has_poststart, has_poststop; /* hooks: else config.json need not be read for them */
@@ -123,11 +123,14 @@ int state_parse(struct arena *arena, const char *data, size_t len, struct contai
 void state_write(struct json_writer *w, const struct container_state *state);
 
 /*
- * What the container is now: looks at the processes, the start socket and, when it was started, the
- * freezer. A process that is gone or a zombie means stopped; so does one that was never started and
- * whose creator died before it could listen for start.
+ * What the container is now: looks at the processes, the start socket and the freezer. A process
+ * that is gone or a zombie means stopped; so does one that was never started and whose creator died
+ * before it could listen for start. A created container can be paused, too.
  */
 enum container_status state_status(int container_fd, const struct container_state *state);
+
+/* The payload was let go and lives: stored so, or seen by its name (SPAWN_NAME). */
+bool state_is_started(const struct container_state *state);
 const char *status_name(enum container_status status);
 
 /* The OCI state object (runtime.md#state), with the extra members of the field's runtimes (rootfs,

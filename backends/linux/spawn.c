@@ -272,13 +272,21 @@ static pid_t spawn_by_joiner(struct run *run, int ends[2], int cgroup_fd, struct
 
 pid_t spawn_container(struct run *run, int cgroup_fd, struct sbx_error *err)
 {
+	char own_name[16] = "";
 	int ends[2];
 	int rc = msg_socketpair(ends);
+	pid_t pid;
 
 	if (rc < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -rc, "make the sync pair");
-	return needs_joiner(&run->plan->namespaces) ? spawn_by_joiner(run, ends, cgroup_fd, err)
-						    : spawn_directly(run, ends, cgroup_fd, err);
+	/* Inherited: named by itself the child would for a moment look like a payload. */
+	prctl(PR_GET_NAME, own_name);
+	prctl(PR_SET_NAME, SPAWN_NAME);
+	pid = needs_joiner(&run->plan->namespaces) ? spawn_by_joiner(run, ends, cgroup_fd, err)
+						   : spawn_directly(run, ends, cgroup_fd, err);
+	if (pid != 0)
+		prctl(PR_SET_NAME, own_name);
+	return pid;
 }
 
 pid_t spawn_joiner(struct run *run, struct sbx_error *err)

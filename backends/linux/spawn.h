@@ -8,6 +8,12 @@
 #include "backends/linux/room.h"
 
 /*
+ * What the container's first process is called (comm) from its first moment until execve(2) gives
+ * it the payload's name: the one sign of whether the payload runs that nobody has to write down.
+ */
+#define SPAWN_NAME "sbx:init"
+
+/*
  * Make the container's first process. Returns 0 in the child (run->pid 0), the pid in the runtime
  * with run->pid and run->pidfd set, or -errno. cgroup_fd is a cgroup2 directory to be born into, or
  * negative. In both, run->sync_fd is that side's end of a fresh pair.

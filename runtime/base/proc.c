@@ -39,11 +39,29 @@ static char *stat_field(char *line, int n)
 	return p ? p + 1 : NULL;
 }
 
-static int read_stat(pid_t pid, char *ret_state, uint64_t *ret_ticks)
+struct proc_stat {
+	char name[PROC_NAME_BYTES];
+	char state;
+	uint64_t start_ticks;
+};
+
+/* What stands between the first '(' and the last ')'. */
+static void copy_name(const char *line, char name[PROC_NAME_BYTES])
+{
+	const char *from = strchr(line, '('), *to = strrchr(line, ')');
+	size_t len = from && to && from < to ? (size_t)(to - from - 1) : 0;
+
+	if (len >= PROC_NAME_BYTES)
+		len = PROC_NAME_BYTES - 1;
+	if (len)
+		memcpy(name, from + 1, len);
+	name[len] = '\0';
+}
+
+static int read_stat(pid_t pid, struct proc_stat *ret)
 {
 	cleanup_fd int fd = -EBADF;
 	char path[32], line[1024], *state, *start, *end;
-	uint64_t ticks;
 	ssize_t n;
 
 	if (pid <= 0)
@@ -64,40 +82,53 @@ static int read_stat(pid_t pid, char *ret_state, uint64_t *ret_ticks)
 	state = stat_field(line, STAT_STATE_FIELD);
 	if (!state || !start)
 		return -EPROTO;
+	copy_name(line, ret->name);
+	ret->state = *state;
 	end = start + strspn(start, "0123456789");
 	*end = '\0';
-	if (num_parse_u64(start, 0, UINT64_MAX, &ticks) < 0)
-		return -EPROTO;
-	*ret_state = *state;
-	*ret_ticks = ticks;
-	return 0;
+	return num_parse_u64(start, 0, UINT64_MAX, &ret->start_ticks) < 0 ? -EPROTO : 0;
 }
 
 int proc_start_time(pid_t pid, uint64_t *ret_ticks)
 {
-	char state;
+	struct proc_stat stat;
+	int rc = read_stat(pid, &stat);
 
-	return read_stat(pid, &state, ret_ticks);
+	if (rc == 0)
+		*ret_ticks = stat.start_ticks;
+	return rc;
 }
 
 int proc_state(pid_t pid, char *ret_state)
 {
-	uint64_t ticks;
+	struct proc_stat stat;
+	int rc = read_stat(pid, &stat);
 
-	return read_stat(pid, ret_state, &ticks);
+	if (rc == 0)
+		*ret_state = stat.state;
+	return rc;
 }
 
-bool proc_is_alive(pid_t pid, uint64_t start_ticks)
+bool proc_find(pid_t pid, uint64_t start_ticks, char name[PROC_NAME_BYTES])
 {
-	uint64_t ticks = 0;
-	char state = 0;
-	int rc = read_stat(pid, &state, &ticks);
+	struct proc_stat stat;
+	int rc = read_stat(pid, &stat);
 
+	name[0] = '\0';
 	if (rc == -ESRCH)
 		return false;
 	if (rc < 0)
 		return pid_exists(pid); /* cannot be told apart: rather busy than deleted */
-	return ticks == start_ticks && state != 'Z' && state != 'X' && state != 'x';
+	memcpy(name, stat.name, sizeof(stat.name));
+	return stat.start_ticks == start_ticks && stat.state != 'Z' && stat.state != 'X' &&
+	       stat.state != 'x';
+}
+
+bool proc_is_alive(pid_t pid, uint64_t start_ticks)
+{
+	char name[PROC_NAME_BYTES];
+
+	return proc_find(pid, start_ticks, name);
 }
 
 int proc_open_pidfd(pid_t pid, uint64_t start_ticks)

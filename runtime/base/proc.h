@@ -17,6 +17,11 @@ int proc_state(pid_t pid, char *ret_state);
 /* True while the process (pid, start) exists and is no zombie. */
 bool proc_is_alive(pid_t pid, uint64_t start_ticks);
 
+/* The same; name becomes what the process is called (/proc/PID/stat field 2), "" where that cannot
+ * be read. Only kernel threads have names of more than 15 bytes. */
+#define PROC_NAME_BYTES 64
+bool proc_find(pid_t pid, uint64_t start_ticks, char name[PROC_NAME_BYTES]);
+
 /* pidfd_open(2) of the process (pid, start), checked after the open; -ESRCH when it is another. */
 int proc_open_pidfd(pid_t pid, uint64_t start_ticks);
 

@@ -163,14 +163,17 @@ static int read_process(const struct invocation *in, struct container *c, struct
 static int check_status(const struct invocation *in, const struct container *c,
 			struct sbx_error *err)
 {
-	switch (state_status(c->dir_fd, &c->state)) {
-	case STATUS_RUNNING:
-		return 0;
-	case STATUS_CREATED:
-		if (!c->state.confined)
-			return 0;
+	enum container_status status = state_status(c->dir_fd, &c->state);
+
+	/* A created container may be paused as well. */
+	if (c->state.confined && (status == STATUS_CREATED || status == STATUS_PAUSED) &&
+	    !state_is_started(&c->state))
 		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
 				"cannot exec before start in a container with a profile");
+	switch (status) {
+	case STATUS_RUNNING:
+	case STATUS_CREATED:
+		return 0;
 	case STATUS_PAUSED:
 		if (invocation_flag(in, "ignore-paused"))
 			return 0;

@@ -13,7 +13,7 @@ static int connect_created(struct container *c, struct sbx_error *err)
 	enum container_status status = state_status(c->dir_fd, &c->state);
 	int fd;
 
-	if (status == STATUS_RUNNING || status == STATUS_PAUSED)
+	if (status == STATUS_RUNNING)
 		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
 				"cannot start an already running container");
 	if (status != STATUS_CREATED)

@@ -78,6 +78,7 @@ static void test_identity(void **state)
 static void test_hostile_name(void **state)
 {
 	pid_t plain = start_child(NULL), pid = start_child(") Z 1 1 1 1 1");
+	char name[PROC_NAME_BYTES];
 	uint64_t a = 0, b = 0;
 	char letter = 0;
 
@@ -88,14 +89,37 @@ static void test_hostile_name(void **state)
 	assert_int_equal(proc_start_time(pid, &b), 0);
 	assert_true(b >= a && b < a + 1000);
 	assert_true(proc_is_alive(pid, b));
+	assert_true(proc_find(pid, b, name));
+	assert_string_equal(name, ") Z 1 1 1 1 1");
+	assert_false(proc_find(pid, b + 1, name));
 	end_child(plain);
 	end_child(pid);
+	assert_false(proc_find(pid, b, name));
+	assert_string_equal(name, "");
+}
+
+static void test_names(void **state)
+{
+	static const char *const names[] = {"sbx:init", "", "(", ")", ") (", "123456789012345"};
+	char name[PROC_NAME_BYTES];
+	uint64_t ticks;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		pid_t pid = start_child(names[i]);
+
+		assert_int_equal(proc_start_time(pid, &ticks), 0);
+		assert_true(proc_find(pid, ticks, name));
+		assert_string_equal(name, names[i]);
+		end_child(pid);
+	}
 }
 
 /* Without /proc nothing can be said: busy rather than gone. */
 static int check_no_proc(void *data)
 {
 	pid_t parent = getppid();
+	char name[PROC_NAME_BYTES];
 	uint64_t ticks;
 
 	(void)data;
@@ -103,6 +127,7 @@ static int check_no_proc(void *data)
 	CHECK(mount("tmpfs", "/proc", "tmpfs", 0, NULL) == 0);
 	CHECK(proc_start_time(parent, &ticks) == -ENOENT);
 	CHECK(proc_is_alive(parent, 1));
+	CHECK(proc_find(parent, 1, name) && name[0] == '\0');
 	CHECK(!proc_is_alive(0x3fffff, 1));
 	return 0;
 }
@@ -251,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_no_proc),	      cmocka_unit_test(test_pidfd),
 		cmocka_unit_test(test_signal_by_pid), cmocka_unit_test(test_wait),
 		cmocka_unit_test(test_parse_signal),  cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

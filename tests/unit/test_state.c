@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "backends/linux/spawn.h"
 #include "runtime/base/proc.h"
 #include "runtime/store.h"
 #include "spec/json_write.h"
@@ -230,16 +231,28 @@ static void test_load_failures(void **state)
 	close(gone);
 }
 
-static pid_t start_child(void)
+static pid_t start_child(const char *name)
 {
-	pid_t pid = fork();
+	pid_t pid;
 
+	/* As the runtime does: the child bears the name from its beginning. */
+	prctl(PR_SET_NAME, name);
+	pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			pause();
 	}
+	prctl(PR_SET_NAME, "test_state");
 	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	siginfo_t info;
+
+	kill(pid, SIGKILL);
+	waitid(P_PID, (id_t)pid, &info, WEXITED);
 }
 
 static void listen_at(struct fixture *f)
@@ -256,7 +269,7 @@ static void test_status(void **state)
 {
 	struct fixture *f = *state;
 	struct container_state s = {.id = "x"};
-	pid_t creator = start_child(), pid = start_child();
+	pid_t creator = start_child("sbx-runtime"), pid = start_child(SPAWN_NAME);
 	siginfo_t info;
 
 	assert_int_equal(state_status(f->fd, &s), STATUS_STOPPED);
@@ -294,6 +307,41 @@ static void test_status(void **state)
 	waitid(P_PID, (id_t)pid, &info, WEXITED);
 	waitid(P_PID, (id_t)creator, &info, WEXITED);
 	assert_int_equal(state_status(f->fd, &s), STATUS_STOPPED);
+}
+
+/* What start could not store, or was killed before it stored it, the process's name tells. */
+static void test_status_by_name(void **state)
+{
+	struct fixture *f = *state;
+	struct container_state s = {.id = "x"};
+	pid_t waiting = start_child(SPAWN_NAME), payload = start_child("payload");
+	pid_t creator = start_child("sbx-runtime");
+
+	s.creator_pid = creator;
+	assert_int_equal(proc_start_time(creator, &s.creator_start_ticks), 0);
+	listen_at(f);
+	s.pid = waiting;
+	assert_int_equal(proc_start_time(waiting, &s.pid_start_ticks), 0);
+	assert_int_equal(state_status(f->fd, &s), STATUS_CREATED);
+	assert_false(state_is_started(&s));
+	/* Stored as started it may call itself whatever it likes. */
+	s.started = true;
+	assert_int_equal(state_status(f->fd, &s), STATUS_RUNNING);
+	assert_true(state_is_started(&s));
+	s.started = false;
+	s.pid = payload;
+	assert_int_equal(proc_start_time(payload, &s.pid_start_ticks), 0);
+	assert_int_equal(state_status(f->fd, &s), STATUS_RUNNING);
+	assert_true(state_is_started(&s));
+	/* Neither the socket nor its creator is asked. */
+	assert_int_equal(unlinkat(f->fd, "start", 0), 0);
+	assert_int_equal(state_status(f->fd, &s), STATUS_RUNNING);
+	end_child(creator);
+	assert_int_equal(state_status(f->fd, &s), STATUS_RUNNING);
+	end_child(payload);
+	assert_int_equal(state_status(f->fd, &s), STATUS_STOPPED);
+	assert_false(state_is_started(&s));
+	end_child(waiting);
 }
 
 static void test_oci_form(void **state)
@@ -335,9 +383,10 @@ int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	static const struct CMUnitTest tests[] = {
-		T(test_round_trip),	      T(test_strict), T(test_limits),
-		T(test_load_failures),	      T(test_status), cmocka_unit_test(test_oci_form),
-		cmocka_unit_test(test_names),
+		T(test_round_trip),	T(test_strict),
+		T(test_limits),		T(test_load_failures),
+		T(test_status),		cmocka_unit_test(test_oci_form),
+		T(test_status_by_name), cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

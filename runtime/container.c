@@ -407,6 +407,62 @@ int container_start(struct container *c, int sync_fd, struct sbx_error *err)
 
 /* ---- an existing container ---- */
 
+/* The state must be that of the directory's own name, or a removal would take another's. */
+static int load_state(struct container *c, const char *id, struct sbx_error *err)
+{
+	int rc = state_load(&c->arena, c->dir_fd, &c->state, err);
+
+	if (rc == 0 && strcmp(c->state.id, id) != 0)
+		rc = sbx_fail(err, SBX_E_INVALID_STATE_FILE, 0, "it is that of container \"%s\"",
+			      c->state.id);
+	return rc;
+}
+
+static bool is_damage(const struct sbx_error *err)
+{
+	return err->code == SBX_E_INVALID_STATE_FILE || err->code == SBX_E_UNSAFE_PATH;
+}
+
+static int fail_state(const struct container *c, const char *id, const struct sbx_error *why,
+		      struct sbx_error *err)
+{
+	if (why->errnum == ENOENT && store_is_unused(c->dir_fd))
+		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
+				"container \"%s\" has no state yet: it is being created, or its "
+				"create was killed (\"delete --force\" removes it)",
+				id);
+	return sbx_fail(err, SBX_E_INVALID_STATE_FILE, 0,
+			"container \"%s\" is damaged (\"delete --force\" removes it): "
+			"state file \"%s/%s/state\": %s",
+			id, c->store.root, id,
+			why->errnum == ENOENT ? "it is missing" : why->message);
+}
+
+/* Without a lock the state may be missing because the container is being made or removed. */
+static int open_state(struct container *c, const char *id, enum store_lock lock,
+		      struct sbx_error *err)
+{
+	struct sbx_error why = {0};
+	int rc = load_state(c, id, &why);
+
+	if (rc < 0 && why.errnum == ENOENT && lock == STORE_LOCK_NONE) {
+		if (store_is_busy(c->dir_fd))
+			return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
+					"container \"%s\" is being created or deleted", id);
+		rc = load_state(c, id, &why);
+	}
+	if (rc == 0)
+		return 0;
+	memset(&c->state, 0, sizeof(c->state));
+	if (is_damage(&why))
+		return fail_state(c, id, &why, err);
+	if (why.code == SBX_E_CONTAINER_UNKNOWN)
+		return sbx_fail(err, why.code, 0, "container does not exist: \"%s\"", id);
+	if (err)
+		*err = why;
+	return rc;
+}
+
 int container_open(struct container *c, const struct global_options *global, const char *id,
 		   enum store_lock lock, struct sbx_error *err)
 {
@@ -419,7 +475,7 @@ int container_open(struct container *c, const struct global_options *global, con
 	c->dir_fd = store_open_container(&c->store, id, lock, err);
 	if (c->dir_fd < 0)
 		return c->dir_fd;
-	rc = state_load(&c->arena, c->dir_fd, &c->state, err);
+	rc = open_state(c, id, lock, err);
 	c->cgroup = c->state.cgroup;
 	c->run.cgroup = &c->cgroup;
 	name_hook_group(c);

@@ -67,7 +67,10 @@ int container_create(struct container *c, const struct global_options *global,
  * container. */
 int container_start(struct container *c, int sync_fd, struct sbx_error *err);
 
-/* Open an existing container: lock, state. */
+/*
+ * Open an existing container: lock, state. SBX_E_INVALID_STATE_FILE where the state is missing or
+ * damaged or another container's; SBX_E_CONTAINER_STATUS where it is not there yet, or any more.
+ */
 int container_open(struct container *c, const struct global_options *global, const char *id,
 		   enum store_lock lock, struct sbx_error *err);
 

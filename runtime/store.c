@@ -349,6 +349,37 @@ int store_relock_container(const struct store *store, const char *id, int contai
 	return 0;
 }
 
+bool store_is_busy(int container_fd)
+{
+	if (flock(container_fd, LOCK_SH | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK;
+	lock_directory(container_fd, STORE_LOCK_NONE);
+	return false;
+}
+
+bool store_is_unused(int container_fd)
+{
+	/* How fd_replace_file_at() calls what will be the state. */
+	static const char unfinished[] = ".state.";
+	int fd = openat(container_fd, ".", CONTAINER_FLAGS);
+	cleanup_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	while ((entry = readdir(dir))) {
+		const char *name = entry->d_name;
+
+		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+		    strncmp(name, unfinished, strlen(unfinished)) != 0)
+			return false;
+	}
+	return true;
+}
+
 int store_create_container(const struct store *store, const char *id, struct sbx_error *err)
 {
 	for (int tries = 0; tries < LOCK_TRIES; tries++) {
@@ -474,6 +505,15 @@ int store_list(const struct store *store, char ***ret_ids, struct sbx_error *err
 
 /* ---- files of a container ---- */
 
+/* Want of memory or descriptors says nothing about the file. */
+static int fail_read(int errnum, const char *name, struct sbx_error *err)
+{
+	bool ours = errnum == ENOMEM || errnum == EMFILE || errnum == ENFILE;
+
+	return sbx_fail(err, ours ? SBX_E_SYSTEM : SBX_E_INVALID_STATE_FILE, errnum,
+			"read the stored %s", name);
+}
+
 int store_read_file(int container_fd, const char *name, size_t max, struct buf *out,
 		    struct sbx_error *err)
 {
@@ -483,7 +523,7 @@ int store_read_file(int container_fd, const char *name, size_t max, struct buf *
 	int rc;
 
 	if (fd < 0)
-		return sbx_fail(err, SBX_E_INVALID_STATE_FILE, errno, "read the stored %s", name);
+		return fail_read(errno, name, err);
 	if (fstat(fd, &st) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "look at the stored %s", name);
 	/* No link is left when the file was replaced between open and here. */
@@ -495,7 +535,5 @@ int store_read_file(int container_fd, const char *name, size_t max, struct buf *
 				name, (unsigned int)st.st_uid, (unsigned int)st.st_mode,
 				(unsigned long)st.st_nlink);
 	rc = fd_read_all(fd, max, out);
-	if (rc < 0)
-		return sbx_fail(err, SBX_E_INVALID_STATE_FILE, rc, "read the stored %s", name);
-	return 0;
+	return rc < 0 ? fail_read(-rc, name, err) : 0;
 }

@@ -91,6 +91,13 @@ enum store_lock { STORE_LOCK_NONE, STORE_LOCK_SHARED, STORE_LOCK_EXCLUSIVE };
 int store_open_container(const struct store *store, const char *id, enum store_lock lock,
 			 struct sbx_error *err);
 
+/* Somebody else holds the container exclusively: it is being made, changed or removed. Not to be
+ * asked by who has a lock. */
+bool store_is_busy(int container_fd);
+
+/* Nothing was ever stored in the container's directory: its create did not get so far. */
+bool store_is_unused(int container_fd);
+
 /*
  * Change the lock of an open container (STORE_LOCK_NONE: give it up), as run does while it waits
  * for the payload. Taking it again fails with SBX_E_CONTAINER_UNKNOWN where the container was
@@ -106,7 +113,8 @@ int store_remove_container(const struct store *store, const char *id, struct sbx
 int store_list(const struct store *store, char ***ret_ids, struct sbx_error *err);
 
 /* Append a file of the container to out: regular, one link, of root or the caller, not writable by
- * others, at most max bytes. SBX_E_INVALID_STATE_FILE (-ENOENT where absent). */
+ * others, at most max bytes. SBX_E_INVALID_STATE_FILE (-ENOENT where absent), SBX_E_UNSAFE_PATH;
+ * SBX_E_SYSTEM where it is not the file's fault. */
 int store_read_file(int container_fd, const char *name, size_t max, struct buf *out,
 		    struct sbx_error *err);
 

@@ -7,6 +7,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/cmd/cmds.h"
 #include "runtime/container.h"
+#include "runtime/salvage.h"
 
 static const struct option_row rows[] = {
 	{"force", 'f', OPTION_FLAG, NULL, "kill a running container; an unknown one is no error"},
@@ -33,9 +34,10 @@ static int delete_container(const struct invocation *in, struct container *c, bo
 	rc = container_open(c, in->global, in->argv[0], STORE_LOCK_EXCLUSIVE, err);
 	if (rc < 0 && force && err->code == SBX_E_CONTAINER_UNKNOWN)
 		return 0;
-	/* A runtime killed before the first state was written leaves an empty directory. */
-	if (rc < 0 && force && rc == -ENOENT)
-		return store_remove_container(&c->store, in->argv[0], err);
+	/* With the lock none is being made: its create was killed, or its state is lost. */
+	if (rc < 0 && force &&
+	    (err->code == SBX_E_INVALID_STATE_FILE || err->code == SBX_E_CONTAINER_STATUS))
+		return container_salvage(c, in->global, in->argv[0], err);
 	if (rc == 0 && !force)
 		rc = check_status(c, err);
 	return rc < 0 ? rc : container_destroy(c, err);

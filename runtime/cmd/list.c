@@ -46,6 +46,23 @@ static void list_one(struct listing *list, const struct container *c)
 	}
 }
 
+/* One damaged container does not hide the others; one that is being made or was removed meanwhile
+ * is no news. */
+static int pass_over(const struct global_options *global, int rc, const struct sbx_error *err)
+{
+	switch (err->code) {
+	case SBX_E_INVALID_STATE_FILE:
+	case SBX_E_UNSAFE_PATH:
+		output_warn(global, err);
+		return 0;
+	case SBX_E_CONTAINER_UNKNOWN:
+	case SBX_E_CONTAINER_STATUS:
+		return 0;
+	default:
+		return rc;
+	}
+}
+
 static int list_all(const struct invocation *in, char **ids, struct listing *list,
 		    struct sbx_error *err)
 {
@@ -55,12 +72,10 @@ static int list_all(const struct invocation *in, char **ids, struct listing *lis
 
 		container_init(&c);
 		rc = container_open(&c, in->global, *ids, STORE_LOCK_NONE, err);
-		/* One that is being made or was removed meanwhile is not listed. */
 		if (rc == 0)
 			list_one(list, &c);
-		else if (err->code == SBX_E_CONTAINER_UNKNOWN ||
-			 err->code == SBX_E_INVALID_STATE_FILE)
-			rc = 0;
+		else
+			rc = pass_over(in->global, rc, err);
 		container_release(&c);
 		if (rc < 0)
 			return rc;

@@ -2,9 +2,12 @@
  * A failed write is an error of the verb: a truncated `state` must not look like a whole one.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
+#include "config.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/log.h"
 #include "runtime/cmd/output.h"
 
 int output_print(struct buf *text, struct sbx_error *err)
@@ -15,4 +18,12 @@ int output_print(struct buf *text, struct sbx_error *err)
 		buf_putc(text, '\n');
 	rc = buf_failed(text) ? -ENOMEM : fd_write_all(STDOUT_FILENO, text->data, text->len);
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "write to standard output") : 0;
+}
+
+void output_warn(const struct global_options *global, const struct sbx_error *err)
+{
+	log_warning("%s", err->message);
+	/* Without --log the log is stderr itself. */
+	if (global->log || !log_wants(LOG_LEVEL_WARNING))
+		dprintf(STDERR_FILENO, "%s: warning: %s\n", PACKAGE_NAME, err->message);
 }

@@ -154,6 +154,13 @@ int cgroup_remove(const struct cgroup *cg, struct sbx_error *err);
  */
 void cgroup_remove_abandoned(const struct cgroup *cg);
 
+/*
+ * Where the state that named the group is lost: each resolved group that exists and that a
+ * container has counts as made, and so is signalled and removed; but never one that the caller
+ * itself lives in or below (SBX_E_UNSAFE_PATH, and cg->n is 0). 0 or -errno.
+ */
+int cgroup_recover(struct cgroup *cg, struct sbx_error *err);
+
 /* What update of a running container and `events --stats` need come with their issue. */
 
 /* State store form: an object with manager, mode and hierarchies. */

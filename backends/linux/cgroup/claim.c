@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -149,4 +150,42 @@ void cgroup_remove_abandoned(const struct cgroup *cg)
 {
 	for (size_t i = 0; i < cg->n; i++)
 		remove_abandoned(&cg->v[i]);
+}
+
+/* ---- without a state ---- */
+
+static bool holds_caller(const struct cgroup_hierarchy *h, const struct cgroup_layout *own)
+{
+	size_t len = strlen(h->path);
+
+	for (size_t i = 0; i < own->n; i++) {
+		const char *path = cgroup_mount_own(&own->v[i]);
+
+		if (strcmp(own->v[i].mount, h->mount) == 0 && strncmp(path, h->path, len) == 0 &&
+		    (path[len] == '\0' || path[len] == '/'))
+			return true;
+	}
+	return false;
+}
+
+int cgroup_recover(struct cgroup *cg, struct sbx_error *err)
+{
+	struct cgroup_layout own;
+	int r = cgroup_discover(0, &own, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < cg->n; i++) {
+		char full[CGROUP_FULL_PATH_MAX];
+		struct stat st;
+
+		if (holds_caller(&cg->v[i], &own)) {
+			cg->n = 0;
+			return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
+					"the caller itself is in cgroup \"%s\"", cg->v[i].path);
+		}
+		cg->v[i].made = cgroup_file_path(&cg->v[i], "", full) == 0 &&
+				lstat(full, &st) == 0 && is_marked(&st);
+	}
+	return 0;
 }

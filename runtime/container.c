@@ -323,6 +323,8 @@ int container_create(struct container *c, const struct global_options *global,
 	if (rc == 0)
 		rc = check_terminal(c, request, err);
 	if (rc == 0)
+		rc = sockets_check_pid_file(request->pid_file, err);
+	if (rc == 0)
 		rc = inherit_check(c->plan, err);
 	if (rc == 0)
 		rc = store_open(&c->store, global->root, true, err);

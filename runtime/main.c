@@ -124,7 +124,14 @@ static int open_log(const struct global_options *global, int *ret_fd, struct sbx
 	int fd = STDERR_FILENO;
 
 	if (global->log) {
-		fd = open(global->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644);
+		/* Nobody waits for a FIFO's reader, now or later: what it does not take is lost. */
+		fd = open(global->log,
+			  O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
+		if (fd < 0 && errno == ENXIO)
+			return sbx_fail(
+				err, SBX_E_SYSTEM, 0,
+				"open log \"%s\": it is a FIFO that nobody reads, or a socket",
+				global->log);
 		if (fd < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, errno, "open log \"%s\"", global->log);
 	}

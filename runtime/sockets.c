@@ -108,12 +108,40 @@ int sockets_connect_at(int dir_fd, const char *name, struct sbx_error *err)
 	return fd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -fd, "reach the created container") : fd;
 }
 
+static int check_replaceable(int dir_fd, const char *name, const char *path, struct sbx_error *err)
+{
+	int rc = dir_fd < 0 ? dir_fd : 0;
+	struct stat st;
+
+	if (rc == 0 && fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0
+				       : sbx_fail(err, SBX_E_SYSTEM, errno,
+						  "look at pid file \"%s\"", path);
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "write pid file \"%s\"", path);
+	if (!S_ISREG(st.st_mode))
+		return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
+				"write pid file \"%s\": it exists and is no regular file", path);
+	return 0;
+}
+
+int sockets_check_pid_file(const char *path, struct sbx_error *err)
+{
+	char name[NAME_MAX + 1];
+	cleanup_fd int dir_fd = path ? open_directory(path, name) : -EBADF;
+
+	return path ? check_replaceable(dir_fd, name, path, err) : 0;
+}
+
 int sockets_write_pid_file(const char *path, pid_t pid, struct sbx_error *err)
 {
 	char name[NAME_MAX + 1], text[16];
 	cleanup_fd int dir_fd = open_directory(path, name);
 	int len = snprintf(text, sizeof(text), "%d", (int)pid);
-	int rc = dir_fd < 0 ? dir_fd : fd_replace_file_at(dir_fd, name, text, (size_t)len, 0644);
+	int rc = check_replaceable(dir_fd, name, path, err);
 
+	if (rc < 0)
+		return rc;
+	rc = fd_replace_file_at(dir_fd, name, text, (size_t)len, 0644);
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "write pid file \"%s\"", path) : 0;
 }

@@ -301,6 +301,8 @@ static int exec_in(const struct invocation *in, struct container *c, struct fore
 		rc = plan_exec(in, c, err);
 	if (rc == 0)
 		rc = check_terminal(c->plan, err);
+	if (rc == 0)
+		rc = sockets_check_pid_file(invocation_value(in, "pid-file"), err);
 	if (rc == 0 && !c->plan->options.detached)
 		rc = foreground_begin(fg, err);
 	if (rc == 0)

@@ -4,9 +4,11 @@
  * until that is empty; a grandchild that keeps the pty open does not hold the loop.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <termios.h>
@@ -77,7 +79,7 @@ static void relay_end(struct relay *relay)
 	relay->raw = false;
 }
 
-/* One block from one descriptor to another; false at its end. */
+/* One block from one descriptor to another; false at the end of either. */
 static bool relay_block(int from, int to)
 {
 	char block[RELAY_BYTES];
@@ -86,6 +88,36 @@ static bool relay_block(int from, int to)
 	if (len < 0)
 		return errno == EINTR || errno == EAGAIN;
 	return len > 0 && fd_write_all(to, block, (size_t)len) == 0;
+}
+
+/*
+ * What the terminal shows reaches nobody any more: it is hung up, as by a line that goes dead, or
+ * the process would wait for ever for room in it. The descriptor is the caller's, who closes it.
+ */
+static void hang_up(struct relay *relay)
+{
+	int null = open("/dev/null", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	relay->stdin_open = false;
+	if (null < 0)
+		return;
+	dup3(null, relay->master_fd, O_CLOEXEC);
+	close(null);
+}
+
+/* False at the end of the terminal's output, or of those who read ours. */
+static bool relay_output(struct relay *relay)
+{
+	char block[RELAY_BYTES];
+	ssize_t len = read(relay->master_fd, block, sizeof(block));
+
+	if (len < 0)
+		return errno == EINTR || errno == EAGAIN;
+	if (len > 0 && fd_write_all(STDOUT_FILENO, block, (size_t)len) == 0)
+		return true;
+	if (len > 0)
+		hang_up(relay);
+	return false;
 }
 
 /* The end of the caller's input is the terminal's end of file character (termios(3), VEOF). */
@@ -109,6 +141,9 @@ static void forward_signals(const struct foreground *fg, pid_t pid, int pidfd, i
 
 		if (sig == SIGCHLD || sig == SIGURG)
 			continue;
+		/* Raised by a write of our own, not sent. */
+		if ((sig == SIGPIPE || sig == SIGXFSZ) && info.ssi_pid == (uint32_t)getpid())
+			continue;
 		if (sig == SIGWINCH && master_fd < 0)
 			continue;
 		if (sig == SIGWINCH)
@@ -123,7 +158,7 @@ static void drain(struct relay *relay)
 	struct pollfd ready = {relay->master_fd, POLLIN, 0};
 
 	while (poll(&ready, 1, 0) > 0 && (ready.revents & POLLIN))
-		if (!relay_block(relay->master_fd, STDOUT_FILENO))
+		if (!relay_output(relay))
 			break;
 }
 
@@ -150,7 +185,7 @@ int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd,
 		if (ready[1].revents)
 			forward_signals(fg, pid, pidfd, master_fd);
 		if (ready[2].revents)
-			output_open = relay_block(master_fd, STDOUT_FILENO);
+			output_open = relay_output(&relay);
 		if (ready[3].revents)
 			relay_input(&relay);
 		if (ready[0].revents)

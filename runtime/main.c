@@ -14,6 +14,7 @@
 #include "config.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/proc.h"
 #include "runtime/cmd.h"
 #include "runtime/options.h"
 #include "runtime/self_image.h"
@@ -212,6 +213,7 @@ int main(int argc, char **argv)
 	const struct cmd *cmd;
 	int failure_status = 1, operand, log_fd, rc;
 
+	proc_catch_write_signals();
 	if (fd_fill_stdio() < 0)
 		return 1;
 	if (argc == 2 &&

@@ -222,6 +222,19 @@ int proc_parse_signal(const char *text)
 	return parse_realtime(text);
 }
 
+static void do_nothing(int sig)
+{
+	(void)sig;
+}
+
+void proc_catch_write_signals(void)
+{
+	struct sigaction action = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
+
+	sigaction(SIGPIPE, &action, NULL);
+	sigaction(SIGXFSZ, &action, NULL);
+}
+
 /* By the kernel's own calls: the C library's leave out signals 32 and 33, which a parent of another
  * language may well ignore or block. All zeroes is the default action and an empty mask. */
 void proc_reset_signals(void)
@@ -230,6 +243,7 @@ void proc_reset_signals(void)
 
 	for (int sig = 1; sig < _NSIG; sig++)
 		syscall(__NR_rt_sigaction, sig, action, NULL, _NSIG / 8);
+	proc_catch_write_signals();
 	syscall(__NR_rt_sigprocmask, SIG_SETMASK, empty, NULL, _NSIG / 8);
 }
 

@@ -37,7 +37,15 @@ int proc_wait(pid_t pid, int *ret_status);
 /* "9", "KILL", "SIGKILL", any case, RTMIN, RTMIN+n, RTMAX-n: number 1.._NSIG-1, or -EINVAL. */
 int proc_parse_signal(const char *text);
 
-/* Reset every signal to its default action and the mask to empty. */
+/*
+ * From here on a write into a pipe that nobody reads is -EPIPE and one beyond RLIMIT_FSIZE -EFBIG,
+ * and no end without a word. By handlers, which execve(2) takes back: what is executed has the
+ * default action.
+ */
+void proc_catch_write_signals(void);
+
+/* Reset every signal to its default action, but for the two above, and the mask to empty. For who
+ * executes something later. */
 void proc_reset_signals(void);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "runtime/base/kernel.h"
@@ -246,6 +248,8 @@ static uint64_t own_signals(const char *name)
 	return line ? strtoull(line + strlen(name) + 1, NULL, 16) : UINT64_MAX;
 }
 
+#define WRITE_SIGNALS ((1ULL << (SIGPIPE - 1)) | (1ULL << (SIGXFSZ - 1)))
+
 static int check_reset(void *data)
 {
 	unsigned long ignore[16] = {(unsigned long)SIG_IGN}, all = ~0UL;
@@ -259,8 +263,40 @@ static int check_reset(void *data)
 	proc_reset_signals();
 	CHECK(own_signals("SigIgn") == 0);
 	CHECK(own_signals("SigBlk") == 0);
-	CHECK(own_signals("SigCgt") == 0);
+	CHECK(own_signals("SigCgt") == WRITE_SIGNALS);
 	return 0;
+}
+
+/* Neither a full disk quota nor a reader that left ends the process; what it executes has the
+ * defaults again. */
+static int check_write_signals(void *data)
+{
+	struct rlimit none = {0, RLIM_INFINITY};
+	int fd = memfd_create("limited", MFD_CLOEXEC), fds[2];
+
+	(void)data;
+	signal(SIGXFSZ, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	proc_catch_write_signals();
+	CHECK(setrlimit(RLIMIT_FSIZE, &none) == 0);
+	CHECK(fd_write_all(fd, "x", 1) == -EFBIG);
+	CHECK(pipe(fds) == 0 && close(fds[0]) == 0);
+	CHECK(fd_write_all(fds[1], "x", 1) == -EPIPE);
+	proc_reset_signals();
+	CHECK(fd_write_all(fd, "x", 1) == -EFBIG);
+	CHECK(fd_write_all(fds[1], "x", 1) == -EPIPE);
+	execlp("sh", "sh", "-c",
+	       "while read -r key mask; do case $key in SigIgn:|SigCgt:) test $((0x$mask & "
+	       "0x1001000)) "
+	       "= 0 || exit 1;; esac; done </proc/self/status",
+	       NULL);
+	return __LINE__;
+}
+
+static void test_write_signals(void **state)
+{
+	(void)state;
+	assert_true(in_child(check_write_signals, NULL));
 }
 
 static void test_reset(void **state)
@@ -276,7 +312,7 @@ int main(void)
 		cmocka_unit_test(test_no_proc),	      cmocka_unit_test(test_pidfd),
 		cmocka_unit_test(test_signal_by_pid), cmocka_unit_test(test_wait),
 		cmocka_unit_test(test_parse_signal),  cmocka_unit_test(test_reset),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_names),	      cmocka_unit_test(test_write_signals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

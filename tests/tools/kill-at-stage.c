@@ -4,6 +4,7 @@
  *	kill-at-stage --list             -- PROGRAM --debug --log FILE create ...
  *	kill-at-stage --at NAME [--child] -- PROGRAM --debug --log FILE create ...
  *	kill-at-stage --syscall NAME [--child] -- PROGRAM run ...
+ *	kill-at-stage --own NAME N       -- PROGRAM start ...
  *
  * At the beginning of each row the runtime and its child write a log line "stage NAME" with one
  * write(2). This tool follows both by ptrace(2), reads what they are about to write, and kills the
@@ -11,9 +12,13 @@
  * would without us. With --child the process that is about to write is killed instead, and the
  * runtime is awaited; its exit status is printed.
  *
- * The child logs nothing once its descriptors are closed; for the rows behind that, --syscall kills
- * when a process other than the runtime enters this system call (accept4, seccomp,
- * landlock_restrict_self, execve, execveat), each row of that part being known by one.
+ * The child logs nothing once its descriptors are closed; for the rows behind that (close_range
+ * begins them), --syscall kills when a process other than the runtime enters this system call
+ * (accept4, socket, seccomp, landlock_restrict_self, execve, execveat), each row of that part being
+ * known by one.
+ *
+ * --own kills the runtime when it enters the Nth of its own system calls, counted from its first
+ *NAME (connect, sendmsg, clone3): for a verb whose rows are another process's.
  *
  * --list runs to the end and prints "runtime NAME" and "child NAME" in the order of their begin.
  *
@@ -40,6 +45,10 @@
 struct tracer {
 	const char *at; /* NULL: --list, or --syscall */
 	long syscall;	/* -1: none */
+	bool behind;	/* a child began to close its descriptors */
+	long own;	/* -1: none */
+	long own_left;	/* calls until --own is reached, that one included */
+	bool own_begun; /* it was called */
 	bool kill_writer;
 	pid_t runtime;
 	bool seen; /* --at was reached */
@@ -146,8 +155,16 @@ static void handle_syscall(struct tracer *t, pid_t pid)
 
 	if (number < 0)
 		return;
+	if (t->own >= 0) {
+		t->own_begun = t->own_begun || (pid == t->runtime && number == t->own);
+		if (pid == t->runtime && t->own_begun && --t->own_left == 0)
+			reached(t, pid);
+		return;
+	}
 	if (t->syscall >= 0) {
-		if (number == t->syscall && pid != t->runtime)
+		t->behind = t->behind || (pid != t->runtime && number == SYS_close_range &&
+					  info.entry.args[2] == 0);
+		if (t->behind && number == t->syscall && pid != t->runtime)
 			reached(t, pid);
 		return;
 	}
@@ -167,7 +184,9 @@ static long syscall_number(const char *name)
 	} known[] = {
 		{"accept4", SYS_accept4},	 {"seccomp", SYS_seccomp},
 		{"landlock_restrict_self", 446}, {"execve", SYS_execve},
-		{"execveat", SYS_execveat},
+		{"execveat", SYS_execveat},	 {"connect", SYS_connect},
+		{"socket", SYS_socket},		 {"sendmsg", SYS_sendmsg},
+		{"clone3", SYS_clone3},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -219,7 +238,7 @@ static void trace(struct tracer *t)
 
 int main(int argc, char **argv)
 {
-	struct tracer t = {.syscall = -1};
+	struct tracer t = {.syscall = -1, .own = -1};
 	bool list = false;
 	int i = 1;
 
@@ -232,13 +251,16 @@ int main(int argc, char **argv)
 			t.at = argv[++i];
 		else if (strcmp(argv[i], "--syscall") == 0 && i + 1 < argc)
 			t.syscall = syscall_number(argv[++i]);
-		else
+		else if (strcmp(argv[i], "--own") == 0 && i + 2 < argc) {
+			t.own = syscall_number(argv[++i]);
+			t.own_left = strtol(argv[++i], NULL, 10);
+		} else
 			break;
 	}
 	if (i + 1 >= argc || strcmp(argv[i], "--") != 0 ||
-	    list + (t.at != NULL) + (t.syscall >= 0) != 1) {
-		fputs("usage: kill-at-stage --list|--at NAME|--syscall NAME [--child] -- "
-		      "PROGRAM ...\n",
+	    list + (t.at != NULL) + (t.syscall >= 0) + (t.own >= 0) != 1) {
+		fputs("usage: kill-at-stage --list|--at NAME|--syscall NAME [--child]|--own NAME N "
+		      "-- PROGRAM ...\n",
 		      stderr);
 		return 1;
 	}

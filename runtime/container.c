@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include <sys/un.h>
 #include <time.h>
 
+#include "backends/linux/spawn.h"
 #include "hooks/hooks.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
@@ -31,6 +33,7 @@
 #define PROFILE_BYTES_MAX ((size_t)1 << 20)
 #define START_SOCKET	  "start"
 #define START_SOCKET_NEW  "start.new"
+#define DYING_WAIT_MS	  200 /* from a process's closed descriptors to its end */
 
 void container_init(struct container *c)
 {
@@ -382,6 +385,25 @@ static void store_started(struct container *c)
 		log_warning("the container runs, which cannot be stored: %s", err.message);
 }
 
+/*
+ * Behind the child's last word the end of the socket is execve's success or the end of the process.
+ * A process that still bears our name has not executed anything; if it lives on, its payload has
+ * that name. One that its parent has reaped already counts as a payload that has ended.
+ */
+static int check_executed(const struct container_state *state, struct sbx_error *err)
+{
+	cleanup_fd int pidfd = proc_open_pidfd(state->pid, state->pid_start_ticks);
+	char name[PROC_NAME_BYTES];
+	struct pollfd end = {.fd = pidfd, .events = POLLIN};
+
+	if (pidfd < 0)
+		return 0;
+	proc_find(state->pid, state->pid_start_ticks, name);
+	if (strcmp(name, SPAWN_NAME) != 0 || poll(&end, 1, DYING_WAIT_MS) <= 0)
+		return 0;
+	return sbx_fail(err, SBX_E_SYSTEM, 0, "execute the program: the container's process died");
+}
+
 int container_start(struct container *c, int sync_fd, struct sbx_error *err)
 {
 	bool is_ours = c->run.pid > 0;
@@ -394,6 +416,8 @@ int container_start(struct container *c, int sync_fd, struct sbx_error *err)
 	}
 	if (rc == 0)
 		rc = sequence_start(sync_fd, err);
+	if (rc == 0)
+		rc = check_executed(&c->state, err);
 	if (rc == 0 && !is_ours)
 		store_started(c);
 	if (rc < 0 || !c->state.has_poststart)

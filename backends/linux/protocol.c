@@ -18,6 +18,7 @@ static const struct msg_row rows[] = {
 	{MSG_TERMINAL, "terminal", 0, 1},
 	{MSG_CREATED, "created", 0, 0},
 	{MSG_START, "start", 0, 0},
+	{MSG_EXECUTING, "executing", 0, 0},
 	{MSG_ERROR, "error", sizeof(struct sbx_error), 0},
 };
 

@@ -2,8 +2,8 @@
  * The messages between the runtime and the child that becomes the payload.
  *
  * One table (protocol.c) says who sends what at which stage, how long it is and how many
- * descriptors come with it. The peer's end of file means that it died or, after MSG_START, that
- * execve(2) succeeded (every descriptor of the child is close-on-exec).
+ * descriptors come with it. The peer's end of file means that it died or, after MSG_EXECUTING (of
+ * exec: MSG_START), that execve(2) succeeded (every descriptor of the child is close-on-exec).
  *
  * A process inside may get hold of the child's end (ptrace(2), pidfd_getfd(2)) once the child is
  * visible there. A pid therefore never comes by message (spawn.h), exec forks its child into view
@@ -27,6 +27,7 @@ enum linux_message {
 	MSG_TERMINAL,	/* child to runtime: the pty's master */
 	MSG_CREATED,	/* child to runtime: everything is set up, only start is missing */
 	MSG_START,	/* runtime to child: the rest of the rows, then execve */
+	MSG_EXECUTING,	/* child to runtime, not of exec: hooks have run, the program is next */
 	MSG_ERROR,	/* child to runtime: a struct sbx_error, then the child exits */
 };
 

@@ -192,9 +192,17 @@ static int run_container_hooks(struct sequence *seq, struct sbx_error *err)
 	return run_hooks(seq, HOOK_CREATE_CONTAINER, "creating", seq->child_pid, err);
 }
 
+/* And tell that what may take its time is over: what follows need not be allowed to tell. A start
+ * that was killed meanwhile does not stop the program. */
 static int run_start_hooks(struct sequence *seq, struct sbx_error *err)
 {
-	return run_hooks(seq, HOOK_START_CONTAINER, "created", seq->child_pid, err);
+	int rc = 0;
+
+	if (has_start_hooks(seq->run->plan))
+		rc = run_hooks(seq, HOOK_START_CONTAINER, "created", seq->child_pid, err);
+	if (rc == 0)
+		(void)protocol_send(seq->run->sync_fd, MSG_EXECUTING, NULL, 0);
+	return rc;
 }
 
 static int compare_fds(const void *a, const void *b)
@@ -375,7 +383,7 @@ static const struct stage_row create_rows[] = {
 	{"created", STAGE_CREATED, SIDE_CHILD, .action = wait_for_start},
 	{"await created", STAGE_CREATED, SIDE_RUNTIME, .action = await_created},
 	{"boundary", STAGE_BOUNDARY, SIDE_CHILD, .rooms = {&room_network}},
-	{"start hooks", STAGE_HOOKS_START, SIDE_CHILD, .when = has_start_hooks, .action = run_start_hooks},
+	{"start hooks", STAGE_HOOKS_START, SIDE_CHILD, .action = run_start_hooks},
 	{"landlock", STAGE_LANDLOCK, SIDE_CHILD, .when = is_confined, .rooms = {&room_landlock}},
 	{"filter", STAGE_SECCOMP, SIDE_CHILD, .when = filters_late, .rooms = {&room_seccomp}},
 	{"exec", STAGE_EXEC, SIDE_CHILD, .rooms = {&room_payload}},
@@ -523,6 +531,8 @@ int sequence_start(int sync_fd, struct sbx_error *err)
 {
 	int rc = send_start(sync_fd, err);
 
+	if (rc == 0)
+		rc = protocol_expect(sync_fd, MSG_EXECUTING, NULL, err);
 	return rc < 0 ? rc : await_execve(sync_fd, err);
 }
 

@@ -41,7 +41,8 @@ int sequence_exec(struct run *run, const struct sequence_events *events, struct 
  */
 int sequence_start_exec(struct run *run, struct sbx_error *err);
 
-/* Let the child behind sync_fd go on: 0 when its execve(2) succeeded, else its error. */
+/* Let the child behind sync_fd go on: 0 when its execve(2) succeeded, or the child died in it; else
+ * its error, or that it died before. */
 int sequence_start(int sync_fd, struct sbx_error *err);
 
 /* Kill and reap what a failed or abandoned set-up made, and let every room undo. Idempotent. */

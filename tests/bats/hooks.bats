@@ -388,3 +388,56 @@ killed_in_hook() {
 		kill -KILL "$pid"
 	done
 }
+
+# ---- a start that hangs, or whose process ends too early -------------------------------------------
+
+# in_background NAME ARGS...: runs the program; $BACKGROUND is its pid, NAME.err in the folder of the
+# test what it says.
+in_background() {
+	local name=$1
+
+	shift
+	"$SBX_RUNTIME" --root "$ROOT" "$@" </dev/null >/dev/null 2>"$BATS_TEST_TMPDIR/$name.err" 3>&- &
+	BACKGROUND=$!
+}
+
+# ends_with STATUS: what was started in the background
+ends_with() {
+	local status=0
+
+	wait "$BACKGROUND" || status=$?
+	assert_equal $status "$1"
+}
+
+# start_hook_hangs: a startContainer hook, of the image, that hangs once it has made /workspace/hangs
+start_hook_hangs() {
+	printf '#!/bin/sh\n: >/workspace/hangs\nexec sleep 1000\n' >"$BUNDLE/rootfs/bin/hang"
+	chmod +x "$BUNDLE/rootfs/bin/hang"
+	rm -f "$BUNDLE/rootfs/workspace/hangs"
+	add_hook startContainer '{"path": "/bin/hang"}'
+}
+
+@test 'start fails where the process ends before it executes the program' {
+	local round
+
+	start_hook_hangs
+	set_args true
+	create_container
+	in_background start start "$ID"
+	wait_until 10 test -e "$BUNDLE/rootfs/workspace/hangs"
+	run_sbx kill "$ID" KILL
+	assert_status 0
+	ends_with 1
+	grep -q "container's process died" "$BATS_TEST_TMPDIR/start.err"
+	run_sbx delete "$ID"
+	assert_status 0
+	edit_config 'del(.hooks)'
+	for round in {1..20}; do # control: a program that ends at once has run
+		create_container
+		run_sbx start "$ID"
+		assert_status 0
+		wait_until 10 status_is stopped
+		run_sbx delete "$ID"
+		assert_status 0
+	done
+}

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "backends/linux/spawn.h"
 #include "hooks/hooks.h"
@@ -385,6 +386,18 @@ static void store_started(struct container *c)
 		log_warning("the container runs, which cannot be stored: %s", err.message);
 }
 
+/* For delete --force, should a poststart hook hang. */
+static int name_starter(struct container *c, struct sbx_error *err)
+{
+	int rc = proc_start_time(getpid(), &c->state.creator_start_ticks);
+
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "read the own start time");
+	c->state.creator_pid = getpid();
+	name_hook_group(c);
+	return 0;
+}
+
 /*
  * Behind the child's last word the end of the socket is execve's success or the end of the process.
  * A process that still bears our name has not executed anything; if it lives on, its payload has
@@ -407,10 +420,10 @@ static int check_executed(const struct container_state *state, struct sbx_error 
 int container_start(struct container *c, int sync_fd, struct sbx_error *err)
 {
 	bool is_ours = c->run.pid > 0;
-	int rc = 0;
+	int rc = name_starter(c, err);
 
 	/* What run made dies with it until it is let go, so that can be stored before. */
-	if (is_ours) {
+	if (rc == 0 && is_ours) {
 		c->state.started = true;
 		rc = state_save(c->dir_fd, &c->state, err);
 	}
@@ -535,26 +548,7 @@ int container_load_policy(struct container *c, struct sbx_error *err)
 	return rc < 0 ? rc : policy_build(&c->arena, c->spec, profile, &sources, &c->policy, err);
 }
 
-int container_end_creator(const struct global_options *global, const char *id)
-{
-	cleanup_fd int pidfd = -EBADF;
-	struct container c;
-	int rc;
-
-	container_init(&c);
-	rc = container_open(&c, global, id, STORE_LOCK_NONE, NULL);
-	if (rc == 0 && state_status(c.dir_fd, &c.state) == STATUS_CREATING) {
-		pidfd = proc_open_pidfd(c.state.creator_pid, c.state.creator_start_ticks);
-		if (pidfd >= 0)
-			rc = proc_send_signal(pidfd, c.state.creator_pid, SIGKILL);
-		if (pidfd >= 0 && rc == 0)
-			rc = proc_wait_gone(pidfd);
-	}
-	container_release(&c);
-	return rc;
-}
-
-static void kill_first_process(const struct container_state *state)
+void container_kill_first(const struct container_state *state)
 {
 	cleanup_fd int pidfd = -EBADF;
 
@@ -575,7 +569,7 @@ int container_destroy(struct container *c, struct sbx_error *err)
 	struct sbx_error removal = {0};
 	int rc;
 
-	kill_first_process(&c->state);
+	container_kill_first(&c->state);
 	/* The groups were made, if at all, after the only state that was saved. */
 	if (c->state.pid == 0)
 		cgroup_remove_abandoned(&c->cgroup);

@@ -74,11 +74,8 @@ int container_start(struct container *c, int sync_fd, struct sbx_error *err);
 int container_open(struct container *c, const struct global_options *global, const char *id,
 		   enum store_lock lock, struct sbx_error *err);
 
-/*
- * Kill the create or run that is still making the container (a hook may hang in it), so that its
- * lock comes free; its child dies with it. Anything else is left alone. 0 or -errno.
- */
-int container_end_creator(const struct global_options *global, const char *id);
+/* Kill the first process, where there is one, and wait for its end. */
+void container_kill_first(const struct container_state *state);
 
 /* The stored copy of config.json into c->spec. */
 int container_load_spec(struct container *c, struct sbx_error *err);

@@ -48,7 +48,8 @@ struct container_state {
 	const char *oci_version;
 	pid_t pid; /* 0: no process yet */
 	uint64_t pid_start_ticks;
-	pid_t creator_pid; /* the create in progress, while status is creating */
+	/* The create in progress, while status is creating; then the start, which runs hooks. */
+	pid_t creator_pid;
 	uint64_t creator_start_ticks;
 	const char *bundle, *rootfs;
 	const char *created; /* RFC 3339 with nanoseconds, UTC */

@@ -7,6 +7,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/cmd/cmds.h"
 #include "runtime/container.h"
+#include "runtime/holder.h"
 #include "runtime/salvage.h"
 
 static const struct option_row rows[] = {
@@ -30,7 +31,7 @@ static int delete_container(const struct invocation *in, struct container *c, bo
 	int rc;
 
 	if (force)
-		container_end_creator(in->global, in->argv[0]);
+		container_end_holder(in->global, in->argv[0]);
 	rc = container_open(c, in->global, in->argv[0], STORE_LOCK_EXCLUSIVE, err);
 	if (rc < 0 && force && err->code == SBX_E_CONTAINER_UNKNOWN)
 		return 0;

@@ -417,6 +417,69 @@ start_hook_hangs() {
 	add_hook startContainer '{"path": "/bin/hang"}'
 }
 
+delete_by_force() {
+	local begun=$SECONDS
+
+	run_sbx delete --force "$ID"
+	assert_status 0
+	[ $((SECONDS - begun)) -lt 8 ]
+	assert_no_leaks
+}
+
+@test 'delete --force ends a start or a run that hangs in a startContainer hook' {
+	start_hook_hangs
+	set_args true
+	create_container
+	in_background start start "$ID"
+	wait_until 10 test -e "$BUNDLE/rootfs/workspace/hangs"
+	delete_by_force
+	ends_with 1
+	grep -q "container's process died" "$BATS_TEST_TMPDIR/start.err"
+	rm "$BUNDLE/rootfs/workspace/hangs"
+	in_background run run --bundle "$BUNDLE" "$ID"
+	wait_until 10 test -e "$BUNDLE/rootfs/workspace/hangs"
+	delete_by_force
+	ends_with 1
+}
+
+@test 'delete --force ends a start or a run that hangs in a poststart hook' {
+	hanging_hook
+	hook poststart
+	set_args sleep 1000
+	create_container
+	in_background start start "$ID"
+	wait_until 10 sleepers_are 3
+	delete_by_force
+	ends_with 137
+	sleepers_are 0
+	rm "$OUT"
+	in_background run run --bundle "$BUNDLE" "$ID"
+	wait_until 10 sleepers_are 3
+	delete_by_force
+	ends_with 137
+	sleepers_are 0
+}
+
+@test 'delete --force ends no run that has started its container, whoever holds the lock' {
+	local deletion
+
+	hook_script hook 'exit 0'
+	hook poststart
+	set_args sleep 1000
+	in_background run run --bundle "$BUNDLE" "$ID"
+	wait_until 10 status_is running
+	flock "$ROOT/$ID" sleep 4 3>&- &
+	wait_until 10 refute flock --nonblock "$ROOT/$ID" true
+	sbx delete --force "$ID" &
+	deletion=$!
+	sleep 2.5
+	kill -0 "$BACKGROUND" # it waits for the lock as delete does
+	kill -0 $deletion
+	wait $deletion
+	ends_with 137
+	[ ! -s "$BATS_TEST_TMPDIR/run.err" ]
+}
+
 @test 'start fails where the process ends before it executes the program' {
 	local round
 

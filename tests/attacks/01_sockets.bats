@@ -18,6 +18,7 @@ setup() {
 teardown() {
 	local pid
 
+	was_set_up || return 0
 	for pid in "${SERVERS[@]}"; do
 		kill "$pid"
 		wait "$pid" || true

@@ -14,6 +14,7 @@ setup() {
 }
 
 teardown() {
+	was_set_up || return 0
 	helpers_teardown
 	umount /mnt
 }

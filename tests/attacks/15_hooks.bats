@@ -17,6 +17,7 @@ setup() {
 }
 
 teardown() {
+	was_set_up || return 0
 	kill_left
 	helpers_teardown
 }

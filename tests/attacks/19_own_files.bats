@@ -28,6 +28,7 @@ setup() {
 }
 
 teardown() {
+	was_set_up || return 0
 	umount -q /mnt/alias 2>/dev/null || true
 	helpers_teardown
 	umount /mnt

@@ -7,6 +7,7 @@ setup() {
 }
 
 teardown() {
+	was_set_up || return 0
 	[ -z "${OCCUPANT:-}" ] || kill -9 "$OCCUPANT" 2>/dev/null || true
 	helpers_teardown
 }

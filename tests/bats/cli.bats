@@ -207,6 +207,7 @@ load helpers
 }
 
 @test 'ps: a table and the host pids as JSON' {
+	require_root # an ordinary user may have no control group
 	start_sleeper
 	run_sbx ps --format json "$ID"
 	assert_status 0

@@ -23,6 +23,7 @@ setup() {
 }
 
 teardown() {
+	was_set_up || return 0
 	if [ -n "$SERVER" ]; then
 		kill "$SERVER"
 		wait "$SERVER" || true

@@ -14,6 +14,7 @@ setup() {
 }
 
 teardown() {
+	was_set_up || return 0
 	stop_race
 	helpers_teardown
 }

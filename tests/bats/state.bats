@@ -9,6 +9,7 @@ setup() {
 }
 
 teardown() {
+	was_set_up || return 0
 	rm -f "$ROOT/fill"
 	helpers_teardown
 	if mountpoint -q "$ROOT"; then

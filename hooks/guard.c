@@ -21,41 +21,23 @@
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/kernel.h"
+#include "runtime/base/num.h"
 #include "runtime/base/proc.h"
 
 #define END_WAIT_MS 10000
 #define END_STEP_MS 5
 
-/* The fourth field of /proc/PID/stat; the second is a name in brackets that may hold anything. */
-static pid_t parent_of(int proc_fd, const char *pid)
-{
-	char path[32], text[512], *end;
-	cleanup_fd int fd = -EBADF;
-	ssize_t n;
-	int parent;
-
-	if (snprintf(path, sizeof(path), "%.16s/stat", pid) < 0)
-		return -1;
-	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	n = read(fd, text, sizeof(text) - 1);
-	text[n > 0 ? n : 0] = '\0';
-	end = strrchr(text, ')');
-	return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : -1;
-}
-
 static void kill_children(void)
 {
 	cleanup_dir DIR *proc = opendir("/proc");
 	struct dirent *entry;
-	pid_t self = getpid();
+	pid_t self = getpid(), parent;
+	uint64_t pid;
 
 	while (proc && (entry = readdir(proc)) != NULL) {
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
-			continue;
-		if (parent_of(dirfd(proc), entry->d_name) == self)
-			kill(atoi(entry->d_name), SIGKILL);
+		if (num_parse_u64(entry->d_name, 1, INT32_MAX, &pid) == 0 &&
+		    proc_parent((pid_t)pid, &parent) == 0 && parent == self)
+			kill((pid_t)pid, SIGKILL);
 	}
 }
 

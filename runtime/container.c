@@ -32,8 +32,8 @@
 
 #define CONFIG_BYTES_MAX  ((size_t)16 << 20)
 #define PROFILE_BYTES_MAX ((size_t)1 << 20)
-#define START_SOCKET	  "start"
 #define START_SOCKET_NEW  "start.new"
+#define REPORT_BYTES_MAX  ((size_t)1 << 20)
 #define DYING_WAIT_MS	  200 /* from a process's closed descriptors to its end */
 
 void container_init(struct container *c)
@@ -261,7 +261,7 @@ static int finish_create(struct container *c, const struct create_request *reque
 	if (rc == 0 && request->pid_file)
 		rc = sockets_write_pid_file(request->pid_file, run->pid, err);
 	if (rc == 0 && request->start_by_socket &&
-	    renameat(c->dir_fd, START_SOCKET_NEW, c->dir_fd, START_SOCKET) < 0)
+	    renameat(c->dir_fd, START_SOCKET_NEW, c->dir_fd, STORE_START_SOCKET) < 0)
 		rc = sbx_fail(err, SBX_E_SYSTEM, errno, "name the start socket");
 	return rc;
 }
@@ -381,7 +381,7 @@ static void store_started(struct container *c)
 
 	c->state.started = true;
 	if (state_save(c->dir_fd, &c->state, &err) == 0)
-		unlinkat(c->dir_fd, START_SOCKET, 0);
+		unlinkat(c->dir_fd, STORE_START_SOCKET, 0);
 	else
 		log_warning("the container runs, which cannot be stored: %s", err.message);
 }
@@ -546,6 +546,24 @@ int container_load_policy(struct container *c, struct sbx_error *err)
 	else
 		rc = 0;
 	return rc < 0 ? rc : policy_build(&c->arena, c->spec, profile, &sources, &c->policy, err);
+}
+
+/* The state comes first into the store; clients take "no such file" for a missing program. */
+static int fail_missing(const struct container *c, struct sbx_error *err)
+{
+	if (state_status(c->dir_fd, &c->state) == STATUS_CREATING)
+		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
+				"container \"%s\" is being created: it has no report yet",
+				c->state.id);
+	return sbx_fail(err, SBX_E_INVALID_STATE_FILE, 0,
+			"the stored report of container \"%s\" is missing", c->state.id);
+}
+
+int container_read_report(const struct container *c, struct buf *out, struct sbx_error *err)
+{
+	int rc = store_read_file(c->dir_fd, "report", REPORT_BYTES_MAX, out, err);
+
+	return rc == -ENOENT && c->state.confined ? fail_missing(c, err) : rc;
 }
 
 void container_kill_first(const struct container_state *state)

@@ -65,3 +65,28 @@ bool mount_line_parse(char *line, struct mount_line *ret)
 	unescape(ret->point);
 	return true;
 }
+
+int mount_table_lines(int proc_fd, struct arena *arena, struct mount_line **ret, size_t *ret_n)
+{
+	cleanup_buf struct buf table = BUF_INIT;
+	struct mount_line *lines;
+	size_t n = 0, count = 1;
+	char *text, *line;
+	int r = mount_table_read(proc_fd, &table);
+
+	if (r < 0)
+		return r;
+	for (line = table.data; (line = strchr(line, '\n')); line++)
+		count++;
+	text = arena_strdup(arena, table.data);
+	lines = arena_alloc_array(arena, count, sizeof(*lines));
+	if (!text || !lines)
+		return -ENOMEM;
+	while ((line = strsep(&text, "\n"))) {
+		if (n < count && mount_line_parse(line, &lines[n]))
+			n++;
+	}
+	*ret = lines;
+	*ret_n = n;
+	return 0;
+}

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/base/arena.h"
 #include "runtime/base/buf.h"
 
 struct mount_line {
@@ -17,6 +18,9 @@ struct mount_line {
 
 /* The calling process's table, at most 16 MiB; proc_fd as procfs_open() takes it. -errno. */
 int mount_table_read(int proc_fd, struct buf *out);
+
+/* The whole table as lines in arena. 0 or -errno. */
+int mount_table_lines(int proc_fd, struct arena *arena, struct mount_line **ret, size_t *ret_n);
 
 /* Split one line, without its end, in place. False: it is none. */
 bool mount_line_parse(char *line, struct mount_line *ret);

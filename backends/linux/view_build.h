@@ -30,6 +30,9 @@ struct view_facts {
  * or settings, or where a root lies in what must be covered. */
 int view_facts_gather(const struct run *run, struct view_facts *facts, struct sbx_error *err);
 
+/* path is in a readable root of the profile, or such a root is in it. */
+bool view_touches_readable_root(const struct policy *policy, const char *path);
+
 /* destination is a file that engines bind into every container: no folder with sockets. */
 bool view_is_single_file(const char *destination);
 

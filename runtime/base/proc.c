@@ -21,8 +21,9 @@
 #include "runtime/base/kernel.h"
 #include "runtime/base/num.h"
 
-#define STAT_STATE_FIELD 3
-#define STAT_START_FIELD 22
+#define STAT_STATE_FIELD  3
+#define STAT_PARENT_FIELD 4
+#define STAT_START_FIELD  22
 
 static bool pid_exists(pid_t pid)
 {
@@ -42,6 +43,7 @@ static char *stat_field(char *line, int n)
 struct proc_stat {
 	char name[PROC_NAME_BYTES];
 	char state;
+	pid_t parent;
 	uint64_t start_ticks;
 };
 
@@ -58,11 +60,20 @@ static void copy_name(const char *line, char name[PROC_NAME_BYTES])
 	name[len] = '\0';
 }
 
+/* The digits at text, which is ended behind them. */
+static int take_number(char *text, uint64_t max, uint64_t *ret)
+{
+	text[strspn(text, "0123456789")] = '\0';
+	return num_parse_u64(text, 0, max, ret) < 0 ? -EPROTO : 0;
+}
+
 static int read_stat(pid_t pid, struct proc_stat *ret)
 {
 	cleanup_fd int fd = -EBADF;
-	char path[32], line[1024], *state, *start, *end;
+	char path[32], line[1024], *state, *parent, *start;
+	uint64_t number;
 	ssize_t n;
+	int rc;
 
 	if (pid <= 0)
 		return -ESRCH;
@@ -80,13 +91,16 @@ static int read_stat(pid_t pid, struct proc_stat *ret)
 	line[n] = '\0';
 	start = stat_field(line, STAT_START_FIELD);
 	state = stat_field(line, STAT_STATE_FIELD);
-	if (!state || !start)
+	parent = stat_field(line, STAT_PARENT_FIELD);
+	if (!state || !parent || !start)
 		return -EPROTO;
 	copy_name(line, ret->name);
 	ret->state = *state;
-	end = start + strspn(start, "0123456789");
-	*end = '\0';
-	return num_parse_u64(start, 0, UINT64_MAX, &ret->start_ticks) < 0 ? -EPROTO : 0;
+	rc = take_number(parent, INT32_MAX, &number);
+	if (rc < 0)
+		return rc;
+	ret->parent = (pid_t)number;
+	return take_number(start, UINT64_MAX, &ret->start_ticks);
 }
 
 int proc_start_time(pid_t pid, uint64_t *ret_ticks)
@@ -106,6 +120,16 @@ int proc_state(pid_t pid, char *ret_state)
 
 	if (rc == 0)
 		*ret_state = stat.state;
+	return rc;
+}
+
+int proc_parent(pid_t pid, pid_t *ret_parent)
+{
+	struct proc_stat stat;
+	int rc = read_stat(pid, &stat);
+
+	if (rc == 0)
+		*ret_parent = stat.parent;
 	return rc;
 }
 

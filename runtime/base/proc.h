@@ -14,6 +14,9 @@ int proc_start_time(pid_t pid, uint64_t *ret_ticks);
 /* One letter of /proc/PID/stat field 3 ('R', 'S', 'Z', ...); 0 or -errno. */
 int proc_state(pid_t pid, char *ret_state);
 
+/* The process that is its parent now, as our pid namespace has it; 0: one outside. As above. */
+int proc_parent(pid_t pid, pid_t *ret_parent);
+
 /* True while the process (pid, start) exists and is no zombie. */
 bool proc_is_alive(pid_t pid, uint64_t start_ticks);
 

@@ -15,7 +15,6 @@
 #include "runtime/inherit.h"
 #include "runtime/sockets.h"
 
-#define REPORT_BYTES_MAX  ((size_t)1 << 20)
 #define PROCESS_BYTES_MAX ((size_t)4 << 20)
 
 static const struct option_row rows[] = {
@@ -189,10 +188,10 @@ static int check_status(const struct invocation *in, const struct container *c,
 static int check_guarantees(const struct container *c, struct sbx_error *err)
 {
 	cleanup_buf struct buf stored = BUF_INIT;
-	int rc = fd_read_file_at(c->dir_fd, "report", REPORT_BYTES_MAX, &stored);
+	int rc = container_read_report(c, &stored, err);
 
 	if (rc < 0)
-		return sbx_fail(err, SBX_E_INVALID_STATE_FILE, -rc, "read the stored report");
+		return rc;
 	return report_check_stored(&c->report, stored.data ? stored.data : "", stored.len, err);
 }
 

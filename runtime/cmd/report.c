@@ -9,8 +9,6 @@
 #include "runtime/cmd/output.h"
 #include "runtime/container.h"
 
-#define REPORT_BYTES_MAX ((size_t)1 << 20)
-
 static const struct option_row rows[] = {
 	{"bundle", 'b', OPTION_VALUE, "DIR", "report what create would reach for this bundle"},
 	{"profile", 0, OPTION_VALUE, "FILE|NAME", "with --bundle: access profile"},
@@ -34,17 +32,6 @@ static int report_bundle(const struct invocation *in, struct container *c, struc
 	return 0;
 }
 
-/* The state comes first into the store; clients take "no such file" for a missing program. */
-static int fail_missing(const struct container *c, struct sbx_error *err)
-{
-	if (state_status(c->dir_fd, &c->state) == STATUS_CREATING)
-		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
-				"container \"%s\" is being created: it has no report yet",
-				c->state.id);
-	return sbx_fail(err, SBX_E_INVALID_STATE_FILE, 0,
-			"the stored report of container \"%s\" is missing", c->state.id);
-}
-
 /* Without a profile nothing was asked: the empty report has level none. */
 static int report_container(const struct invocation *in, struct container *c, struct buf *out,
 			    struct sbx_error *err)
@@ -55,9 +42,7 @@ static int report_container(const struct invocation *in, struct container *c, st
 
 	if (rc < 0)
 		return rc;
-	rc = store_read_file(c->dir_fd, "report", REPORT_BYTES_MAX, &stored, err);
-	if (rc == -ENOENT && c->state.confined)
-		return fail_missing(c, err);
+	rc = container_read_report(c, &stored, err);
 	if (rc < 0 && rc != -ENOENT)
 		return rc;
 	json_writer_init(&w, out, 2);

@@ -53,10 +53,24 @@ bool view_is_single_file(const char *destination)
 	return false;
 }
 
+bool view_touches_readable_root(const struct policy *policy, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < policy->paths_n; i++) {
+		const struct path_rule *rule = &policy->paths[i];
+
+		if (rule->read &&
+		    (path_is_below(path, rule->path) || path_is_below(rule->path, path)))
+			return true;
+	}
+	return false;
+}
+
 /* A folder of the host that is readable here, by which its sockets can be reached; NULL: none. */
 static const char *host_folder(const struct plan *plan)
 {
-	size_t i, k;
+	size_t i;
 
 	if (plan->view.host_is_root)
 		return "/";
@@ -69,13 +83,8 @@ static const char *host_folder(const struct plan *plan)
 			continue;
 		if (plan->view.kind == VIEW_BUNDLE)
 			return m->destination;
-		for (k = 0; k < plan->policy->paths_n; k++) {
-			const struct path_rule *rule = &plan->policy->paths[k];
-
-			if (rule->read && (path_is_below(m->destination, rule->path) ||
-					   path_is_below(rule->path, m->destination)))
-				return m->destination;
-		}
+		if (view_touches_readable_root(plan->policy, m->destination))
+			return m->destination;
 	}
 	return NULL;
 }

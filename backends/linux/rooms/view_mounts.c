@@ -23,7 +23,6 @@
 #include "backends/linux/closure.h"
 #include "backends/linux/mount_api.h"
 #include "backends/linux/view_build.h"
-#include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/path.h"
 
@@ -61,24 +60,11 @@ static uint64_t mount_id(int fd)
 
 int view_mounts_read(struct view_build *b, struct sbx_error *err)
 {
-	cleanup_buf struct buf table = BUF_INIT;
-	size_t count = 1;
-	char *text, *line;
-	int r = mount_table_read(b->run->proc_fd, &table);
+	int r = mount_table_lines(b->run->proc_fd, b->plan->arena, &b->lines, &b->lines_n);
 
-	if (r < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -r, "read the mount table");
-	for (line = table.data; (line = strchr(line, '\n')); line++)
-		count++;
-	text = arena_strdup(b->plan->arena, table.data);
-	b->lines = arena_alloc_array(b->plan->arena, count, sizeof(*b->lines));
-	if (!text || !b->lines)
-		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "read the mount table");
-	while ((line = strsep(&text, "\n"))) {
-		if (b->lines_n < count && mount_line_parse(line, &b->lines[b->lines_n]))
-			b->lines_n++;
-	}
-	return 0;
+	return r < 0 ? sbx_fail(err, r == -ENOMEM ? SBX_E_RESOURCE_LIMIT : SBX_E_SYSTEM, -r,
+				"read the mount table")
+		     : 0;
 }
 
 static const struct mount_line *line_of(const struct view_build *b, int fd)
@@ -334,21 +320,6 @@ static bool is_in_closure(const char *inside)
 	       path_is_below(inside, "/sys") || path_is_below(inside, "/proc");
 }
 
-static bool is_of_readable_root(const struct view_build *b, const char *inside)
-{
-	const struct policy *policy = b->plan->policy;
-	size_t i;
-
-	for (i = 0; i < policy->paths_n; i++) {
-		const struct path_rule *rule = &policy->paths[i];
-
-		if (rule->read &&
-		    (path_is_below(inside, rule->path) || path_is_below(rule->path, inside)))
-			return true;
-	}
-	return false;
-}
-
 static bool is_stay_path(const char *inside)
 {
 	size_t i;
@@ -378,7 +349,7 @@ int view_mounts_hide_binds(struct view_build *b, struct sbx_error *err)
 		line = fd < 0 ? NULL : line_of(b, fd);
 		inside = line ? path_inside(b, line->point) : NULL;
 		if (!inside || !is_in_closure(inside) || is_stay_path(inside) ||
-		    is_of_readable_root(b, inside))
+		    view_touches_readable_root(b->plan->policy, inside))
 			continue;
 		r = view_hide(b, fd);
 		if (r < 0)

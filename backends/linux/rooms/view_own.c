@@ -41,8 +41,9 @@ struct own_file {
 struct gather {
 	const struct plan *plan;
 	struct view_facts *facts;
-	int proc_fd;	       /* run's */
-	struct strings points; /* of the host's mounts; v NULL: not read yet */
+	int proc_fd;		  /* run's */
+	struct mount_line *lines; /* the host's mounts; NULL: not read yet, no folder is bound */
+	size_t lines_n;
 	struct own_file own[OWN_MAX];
 	size_t own_n;
 };
@@ -142,13 +143,12 @@ static int own_add_below(struct gather *g, const char *folder, const char *name)
 	return own_add(g, path, true);
 }
 
-/* path is the file that this process runs from. */
-static bool is_own_program(const char *path)
+static bool is_same_file(const char *path, const struct stat *file)
 {
-	struct stat image, named;
+	struct stat named;
 
-	return stat("/proc/self/exe", &image) == 0 && stat(path, &named) == 0 &&
-	       image.st_dev == named.st_dev && image.st_ino == named.st_ino;
+	return stat(path, &named) == 0 && named.st_dev == file->st_dev &&
+	       named.st_ino == file->st_ino;
 }
 
 /* An image that runs from a mount of its own has no path any more: the program is looked for by the
@@ -158,10 +158,13 @@ static int own_add_program(struct gather *g)
 	static const char folders[] = ":/usr/bin:/usr/local/bin";
 	const char *started = program_invocation_name, *searched = getenv("PATH");
 	char path[PATH_MAX], *rest, *folder;
+	struct stat image;
 	int r = 0;
 
+	if (stat("/proc/self/exe", &image) < 0)
+		return 0;
 	if (started && strchr(started, '/'))
-		return is_own_program(started) ? own_add(g, started, false) : 0;
+		return is_same_file(started, &image) ? own_add(g, started, false) : 0;
 	rest = arena_printf(g->plan->arena, "%s%s", searched ? searched : "", folders);
 	if (!rest)
 		return -ENOMEM;
@@ -169,7 +172,7 @@ static int own_add_program(struct gather *g)
 		int n = snprintf(path, sizeof(path), "%s/%s", *folder ? folder : ".",
 				 started ? started : "sbx-runtime");
 
-		if (n > 0 && (size_t)n < sizeof(path) && is_own_program(path))
+		if (n > 0 && (size_t)n < sizeof(path) && is_same_file(path, &image))
 			r = own_add(g, path, false);
 	}
 	return r;
@@ -300,42 +303,19 @@ static int check_submount(struct gather *g, const char *point, const char *sourc
 	return r;
 }
 
-/* The host's mount points, read when the first folder is bound. */
-static int points_read(struct gather *g)
-{
-	cleanup_buf struct buf table = BUF_INIT;
-	struct mount_line parsed;
-	char *rest, *line, *text;
-	size_t lines = 1;
-	int r = mount_table_read(g->proc_fd, &table);
-
-	if (r < 0)
-		return r;
-	text = arena_strdup(g->plan->arena, table.data);
-	for (rest = table.data; (rest = strchr(rest, '\n')); rest++)
-		lines++;
-	g->points.v = arena_alloc_array(g->plan->arena, lines, sizeof(char *));
-	if (!text || !g->points.v)
-		return -ENOMEM;
-	while ((line = strsep(&text, "\n"))) {
-		if (mount_line_parse(line, &parsed))
-			g->points.v[g->points.n++] = parsed.point;
-	}
-	return 0;
-}
-
 /* A bind of a folder brings the mounts below along: each may show an own file under another name.
  */
 static int check_submounts(struct gather *g, const char *source, const char *destination,
 			   struct sbx_error *err)
 {
 	size_t i;
-	int r = g->points.v ? 0 : points_read(g);
+	int r = g->lines ? 0
+			 : mount_table_lines(g->proc_fd, g->plan->arena, &g->lines, &g->lines_n);
 
 	if (r < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -r, "read the mount table");
-	for (i = 0; r == 0 && i < g->points.n; i++)
-		r = check_submount(g, g->points.v[i], source, destination, err);
+	for (i = 0; r == 0 && i < g->lines_n; i++)
+		r = check_submount(g, g->lines[i].point, source, destination, err);
 	return r;
 }
 

@@ -44,8 +44,9 @@ static void append_errno(char *text, size_t size, int errnum)
 		text[len + 2] = (char)tolower((unsigned char)text[len + 2]);
 }
 
-static int record(struct sbx_error *err, enum sbx_code code, int errnum, const char *pointer,
-		  const char *fmt, va_list args)
+__attribute__((format(printf, 5, 0))) static int record(struct sbx_error *err, enum sbx_code code,
+							int errnum, const char *pointer,
+							const char *fmt, va_list args)
 {
 	char raw[SBX_MESSAGE_MAX];
 

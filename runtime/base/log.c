@@ -117,7 +117,8 @@ static void write_line(enum log_level level, const char *message, const struct s
 		fd_write_all(sink.fd, out.data, out.len);
 }
 
-static void write_formatted(enum log_level level, const char *fmt, va_list args)
+__attribute__((format(printf, 2, 0))) static void write_formatted(enum log_level level,
+								  const char *fmt, va_list args)
 {
 	char raw[SBX_MESSAGE_MAX], message[SBX_MESSAGE_MAX];
 

@@ -43,6 +43,7 @@ static void walk_release(struct walk *w)
 
 static int push(struct walk *w, const struct dirent64 *entry)
 {
+	size_t len = strnlen(entry->d_name, NAME_MAX);
 	struct walk_level *level;
 
 	if (w->depth == WALK_DEPTH_MAX)
@@ -58,8 +59,8 @@ static int push(struct walk *w, const struct dirent64 *entry)
 	}
 	level = &w->levels[w->depth++];
 	level->next = entry->d_off;
-	strncpy(level->name, entry->d_name, sizeof(level->name) - 1);
-	level->name[sizeof(level->name) - 1] = '\0';
+	memcpy(level->name, entry->d_name, len);
+	level->name[len] = '\0';
 	return 0;
 }
 

@@ -57,6 +57,7 @@ struct cmd {
 	const char *name;
 	const char *operands; /* "CONTAINER [SIGNAL]" */
 	const char *help;
+	void (*describe)(struct buf *out); /* more of its own --help, or NULL */
 	const struct option_row *rows;
 	size_t rows_n;
 	int min_operands, max_operands; /* max -1: any */

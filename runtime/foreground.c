@@ -19,11 +19,15 @@
 #include "runtime/base/proc.h"
 #include "runtime/foreground.h"
 
-#define RELAY_BYTES 4096
+#define RELAY_BYTES	      4096
+#define END_OF_FILE_REPEAT_MS 1000
 
+/* input[done..len) is read from the caller and waits for room in the terminal. */
 struct relay {
 	int master_fd;
-	bool raw, stdin_open;
+	bool raw, stdin_open, output_open;
+	char input[RELAY_BYTES];
+	size_t len, done;
 	struct termios saved;
 };
 
@@ -58,13 +62,17 @@ static void copy_window_size(int master_fd)
 		ioctl(master_fd, TIOCSWINSZ, &size);
 }
 
+/* The terminal does not block us: one whose process reads nothing must not hold up the signals. */
 static void relay_begin(struct relay *relay, int master_fd)
 {
 	struct termios raw;
 
 	relay->master_fd = master_fd;
-	relay->stdin_open = master_fd >= 0;
-	if (master_fd < 0 || tcgetattr(STDIN_FILENO, &relay->saved) < 0)
+	relay->stdin_open = relay->output_open = master_fd >= 0;
+	if (master_fd < 0)
+		return;
+	fcntl(master_fd, F_SETFL, O_RDWR | O_NONBLOCK);
+	if (tcgetattr(STDIN_FILENO, &relay->saved) < 0)
 		return;
 	raw = relay->saved;
 	cfmakeraw(&raw);
@@ -77,17 +85,6 @@ static void relay_end(struct relay *relay)
 	if (relay->raw)
 		tcsetattr(STDIN_FILENO, TCSADRAIN, &relay->saved);
 	relay->raw = false;
-}
-
-/* One block from one descriptor to another; false at the end of either. */
-static bool relay_block(int from, int to)
-{
-	char block[RELAY_BYTES];
-	ssize_t len = read(from, block, sizeof(block));
-
-	if (len < 0)
-		return errno == EINTR || errno == EAGAIN;
-	return len > 0 && fd_write_all(to, block, (size_t)len) == 0;
 }
 
 /*
@@ -105,31 +102,53 @@ static void hang_up(struct relay *relay)
 	close(null);
 }
 
-/* False at the end of the terminal's output, or of those who read ours. */
-static bool relay_output(struct relay *relay)
+static void relay_output(struct relay *relay)
 {
 	char block[RELAY_BYTES];
 	ssize_t len = read(relay->master_fd, block, sizeof(block));
 
-	if (len < 0)
-		return errno == EINTR || errno == EAGAIN;
+	if (len < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
 	if (len > 0 && fd_write_all(STDOUT_FILENO, block, (size_t)len) == 0)
-		return true;
+		return;
+	relay->output_open = false;
 	if (len > 0)
 		hang_up(relay);
-	return false;
 }
 
-/* The end of the caller's input is the terminal's end of file character (termios(3), VEOF). */
-static void relay_input(struct relay *relay)
+/* The terminal's end of file character (termios(3), VEOF). */
+static void type_end_of_file(struct relay *relay)
 {
 	struct termios modes;
 
-	if (relay_block(STDIN_FILENO, relay->master_fd))
+	if (tcgetattr(relay->master_fd, &modes) < 0)
 		return;
-	relay->stdin_open = false;
-	if (tcgetattr(relay->master_fd, &modes) == 0)
-		fd_write_all(relay->master_fd, &modes.c_cc[VEOF], 1);
+	relay->input[0] = (char)modes.c_cc[VEOF];
+	relay->len = 1;
+}
+
+static void read_input(struct relay *relay)
+{
+	ssize_t len = read(STDIN_FILENO, relay->input, sizeof(relay->input));
+
+	if (len < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	relay->stdin_open = len > 0;
+	if (len > 0)
+		relay->len = (size_t)len;
+	else
+		type_end_of_file(relay);
+}
+
+static void write_input(struct relay *relay)
+{
+	ssize_t len = write(relay->master_fd, relay->input + relay->done, relay->len - relay->done);
+
+	if (len < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	relay->done += len > 0 ? (size_t)len : 0;
+	if (len <= 0 || relay->done == relay->len)
+		relay->len = relay->done = 0;
 }
 
 static void forward_signals(const struct foreground *fg, pid_t pid, int pidfd, int master_fd)
@@ -157,42 +176,50 @@ static void drain(struct relay *relay)
 {
 	struct pollfd ready = {relay->master_fd, POLLIN, 0};
 
-	while (poll(&ready, 1, 0) > 0 && (ready.revents & POLLIN))
-		if (!relay_output(relay))
-			break;
+	while (relay->output_open && poll(&ready, 1, 0) > 0 && (ready.revents & POLLIN))
+		relay_output(relay);
 }
 
 int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd,
 		    struct sbx_error *err)
 {
 	struct relay relay = {.master_fd = -EBADF};
-	bool output_open = master_fd >= 0;
 	int rc, status;
 
 	relay_begin(&relay, master_fd);
 	for (;;) {
+		bool typing = relay.len > 0;
+		/* A shell that takes up line editing discards an end of file typed before. */
+		bool repeat = relay.output_open && !relay.stdin_open && !typing;
 		struct pollfd ready[] = {
 			{pidfd, POLLIN, 0},
 			{fg->signal_fd, POLLIN, 0},
-			{output_open ? master_fd : -1, POLLIN, 0},
-			{relay.stdin_open ? STDIN_FILENO : -1, POLLIN, 0},
+			{relay.output_open ? master_fd : -1, POLLIN, 0},
+			{relay.stdin_open && !typing ? STDIN_FILENO : -1, POLLIN, 0},
+			{typing ? master_fd : -1, POLLOUT, 0},
 		};
+		int n = poll(ready, ARRAY_SIZE(ready), repeat ? END_OF_FILE_REPEAT_MS : -1);
 
-		if (poll(ready, ARRAY_SIZE(ready), -1) < 0 && errno != EINTR) {
+		if (n < 0 && errno != EINTR) {
 			relay_end(&relay);
 			return sbx_fail(err, SBX_E_SYSTEM, errno, "wait for the container");
 		}
+		if (n < 0)
+			continue;
+		if (n == 0)
+			type_end_of_file(&relay);
 		if (ready[1].revents)
 			forward_signals(fg, pid, pidfd, master_fd);
 		if (ready[2].revents)
-			output_open = relay_output(&relay);
+			relay_output(&relay);
 		if (ready[3].revents)
-			relay_input(&relay);
+			read_input(&relay);
+		if (ready[4].revents)
+			write_input(&relay);
 		if (ready[0].revents)
 			break;
 	}
-	if (output_open)
-		drain(&relay);
+	drain(&relay);
 	relay_end(&relay);
 	rc = proc_wait(pid, &status);
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "wait for the container") : status;

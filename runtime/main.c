@@ -31,7 +31,8 @@ static const struct option_row global_rows[] = {
 	{"cgroup-manager", 0, OPTION_VALUE, "NAME", "cgroupfs, systemd or disabled"},
 	{"rootless", 0, OPTION_VALUE, "BOOL",
 	 "true, false or auto; kept for other runtimes' callers"},
-	{"profile", 0, OPTION_VALUE, "FILE|NAME", "access profile for create and run"},
+	{"profile", 0, OPTION_VALUE, "FILE|NAME",
+	 "access profile for create, run, plan and report"},
 	{"config", 0, OPTION_VALUE, "FILE", "the administrator's settings"},
 	{"version", 'v', OPTION_FLAG, NULL, "print the version"},
 	{"help", 'h', OPTION_FLAG, NULL, "print this help"},
@@ -62,6 +63,8 @@ static int print_verb_help(const struct cmd *cmd)
 
 	buf_printf(&out, "usage: %s %s [OPTION...] %s\n\n%s\n\n", PACKAGE_NAME, cmd->name,
 		   cmd->operands, cmd->help);
+	if (cmd->describe)
+		cmd->describe(&out);
 	options_describe(cmd->rows, cmd->rows_n, &out);
 	return print(&out);
 }
@@ -158,6 +161,18 @@ static int check_operands(const struct cmd *cmd, int count, struct sbx_error *er
 			count == 1 ? "" : "s");
 }
 
+/* What was wrong with the command line, and where its help is. */
+static int wrong_use(const char *verb, const char *hint, struct sbx_error *err)
+{
+	char text[SBX_MESSAGE_MAX];
+
+	if (err->code != SBX_E_USAGE)
+		return -EINVAL;
+	snprintf(text, sizeof(text), "%s", err->message);
+	return sbx_fail(err, SBX_E_USAGE, 0, "%s; see `%s %s%s--help`%s", text, PACKAGE_NAME, verb,
+			verb[0] ? " " : "", hint);
+}
+
 /* A command line that cannot be read has status 1; what the verb itself refuses has its own. */
 static int run_verb(const struct cmd *cmd, const struct global_options *global, int argc,
 		    char **argv, int *failure_status, struct sbx_error *err)
@@ -175,13 +190,17 @@ static int run_verb(const struct cmd *cmd, const struct global_options *global, 
 	rows[cmd->rows_n] = (struct option_row){"help", 'h', OPTION_FLAG, NULL, "print this help"};
 	rc = options_parse(argc, argv, rows, cmd->rows_n + 1, cmd->stop_at_operand, values,
 			   &operand, err);
-	if (rc == 0 && values[cmd->rows_n].value)
+	if (rc < 0)
+		rc = wrong_use(cmd->name, ", and global options stand before the verb", err);
+	else if (values[cmd->rows_n].value)
 		rc = print_verb_help(cmd);
-	else if (rc == 0) {
+	else {
 		in.argc = argc - operand;
 		in.argv = argv + operand;
 		rc = check_operands(cmd, in.argc, err);
-		if (rc == 0) {
+		if (rc < 0)
+			rc = wrong_use(cmd->name, "", err);
+		else {
 			*failure_status = cmd->failure_status;
 			rc = cmd->run(&in, err);
 		}
@@ -223,8 +242,10 @@ int main(int argc, char **argv)
 			   &err);
 	if (rc == 0)
 		rc = decode_global(values, &global, &err);
-	if (rc < 0)
+	if (rc < 0) {
+		wrong_use("", "", &err);
 		return report_failure(&global, &err, 1);
+	}
 	if (invocation_flag(&in, "version"))
 		return print_version();
 	if (invocation_flag(&in, "help"))
@@ -236,8 +257,9 @@ int main(int argc, char **argv)
 	rc = open_log(&global, &log_fd, &err);
 	cmd = find_verb(argv[operand]);
 	if (rc == 0 && !cmd)
-		rc = sbx_fail(&err, SBX_E_USAGE, 0, "unknown verb \"%s\", see %s --help",
-			      argv[operand], PACKAGE_NAME);
+		rc = sbx_fail(&err, SBX_E_USAGE, 0, "unknown verb \"%s\"", argv[operand]);
+	if (rc < 0)
+		wrong_use("", "", &err);
 	if (rc == 0 && cmd && cmd->needs_own_image)
 		rc = self_image_ensure(argv, &err);
 	if (rc == 0 && cmd)

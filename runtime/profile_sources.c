@@ -30,6 +30,7 @@
 
 #define SOURCE_BYTES_MAX ((size_t)256 << 10)
 #define SOURCES_MAX	 4
+#define JSON_SPACE	 " \t\r\n"
 
 /* Annotations by which the two CRI managers say what a container is. */
 static const char *const cri_type_keys[] = {"io.kubernetes.cri.container-type",
@@ -216,10 +217,24 @@ static int parse_base64(struct gathering *g, const char *text)
 	return parse_inline(g, document.data ? document.data : "", document.len);
 }
 
+/* podman ends an annotation's value at a comma or a line's end. */
+static int parse_json(struct gathering *g, const char *value)
+{
+	size_t len = strlen(value);
+
+	while (len > 0 && strchr(JSON_SPACE, value[len - 1]))
+		len--;
+	if (len == 0 || value[len - 1] != '}')
+		return sbx_fail(g->err, SBX_E_INVALID_PROFILE, 0,
+				"the JSON object is cut off: give it as `profile encode` prints "
+				"it, which every manager passes on whole");
+	return parse_inline(g, value, len);
+}
+
 static int parse_annotation_value(struct gathering *g, const char *value)
 {
-	if (value[strspn(value, " \t\r\n")] == '{')
-		return parse_inline(g, value, strlen(value));
+	if (value[strspn(value, JSON_SPACE)] == '{')
+		return parse_json(g, value);
 	if (strncmp(value, ANNOTATION_BASE64_PREFIX, strlen(ANNOTATION_BASE64_PREFIX)) == 0)
 		return parse_base64(g, value + strlen(ANNOTATION_BASE64_PREFIX));
 	if (!profile_name_is_valid(value))

@@ -19,6 +19,7 @@
 struct action {
 	const char *name;
 	const char *operands;
+	const char *help;
 	int min, max;
 	int (*run)(struct arena *arena, char **argv, int argc, struct buf *out,
 		   struct sbx_error *err);
@@ -174,12 +175,14 @@ static int run_encode(struct arena *arena, char **argv, __attribute__((unused)) 
 }
 
 static const struct action actions[] = {
-	{"check", "FILE|-", 1, 1, run_check},
-	{"restrict", "BASE CEILING", 2, 2, run_restrict},
-	{"access", "PROFILE KIND SCOPE", 3, 3, run_access},
-	{"fingerprint", "PROFILE", 1, 1, run_fingerprint},
-	{"explain", "PROFILE KIND SCOPE", 2, 3, run_explain},
-	{"encode", "PROFILE", 1, 1, run_encode},
+	{"check", "FILE|-", "print the document normalised, or what is wrong with it", 1, 1,
+	 run_check},
+	{"restrict", "BASE CEILING", "print what both allow", 2, 2, run_restrict},
+	{"access", "PROFILE KIND SCOPE", "print deny, gated or allow", 3, 3, run_access},
+	{"fingerprint", "PROFILE", "print the digest that names the profile", 1, 1,
+	 run_fingerprint},
+	{"explain", "PROFILE KIND SCOPE", "print which member decides, and why", 2, 3, run_explain},
+	{"encode", "PROFILE", "print it as an annotation's value", 1, 1, run_encode},
 };
 
 static int run_action(const struct action *action, char **argv, int argc, struct sbx_error *err)
@@ -210,10 +213,19 @@ static int run_profile(const struct invocation *in, struct sbx_error *err)
 			in->argv[0]);
 }
 
+static void describe_actions(struct buf *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+		buf_printf(out, "  %-12s %-20s %s\n", actions[i].name, actions[i].operands,
+			   actions[i].help);
+	buf_puts(out, "\nPROFILE is a file, \"-\" or the name of an installed profile.\n\n");
+}
+
 const struct cmd cmd_profile = {
 	.name = "profile",
 	.operands = "check|restrict|access|fingerprint|explain|encode PROFILE [ARG...]",
 	.help = "check, combine and question access profiles",
+	.describe = describe_actions,
 	.min_operands = 1,
 	.max_operands = -1,
 	.stop_at_operand = true,

@@ -54,6 +54,17 @@ load helpers
 	assert_error yaml
 }
 
+@test 'usage errors name the help that is meant' {
+	run_sbx --no-such-option list
+	assert_stderr 'see `sbx-runtime --help`'
+	run_sbx state
+	assert_stderr 'see `sbx-runtime state --help`'
+	run_sbx run --log-format json
+	assert_stderr 'global options stand before the verb'
+	run_sbx profile --help
+	assert_output --regexp 'explain +PROFILE KIND SCOPE'
+}
+
 @test 'checkpoint is not offered: its help fails, so that clients do not count on it' {
 	run_sbx checkpoint --help
 	[ "$status" -ne 0 ]

@@ -472,6 +472,39 @@ listen_for_console() {
 	assert_equal "$status" 6
 }
 
+# A shell that edits its line switches the terminal's modes, which discards an end of file typed before.
+@test 'terminal: the end of the input reaches an interactive shell' {
+	edit_config '.process.terminal = true'
+	set_args sh -i
+	run_to_the_end 'echo ty""ped'
+	assert_status 0
+	assert_output --partial typed
+	run_to_the_end 'exit 6'
+	assert_status 6
+}
+
+# run_to_the_end LINE: run, with this line as all its input, whether or not it is read.
+run_to_the_end() {
+	status=0
+	output=$(echo "$1" | timeout -s KILL 30 "$SBX_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" "$ID" \
+		2>&1 3>&-) || status=$?
+}
+
+@test 'terminal: input that nobody reads does not hold up a signal' {
+	local run_pid
+
+	edit_config '.process.terminal = true'
+	set_script 'stty raw; trap "exit 7" TERM; echo ready; while :; do sleep 0.1; done'
+	"$SBX_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" "$ID" </dev/zero >"$BATS_TEST_TMPDIR/out" 3>&- &
+	run_pid=$!
+	wait_until 10 grep -q ready "$BATS_TEST_TMPDIR/out"
+	sleep 0.5
+	kill -TERM $run_pid
+	status=0
+	wait $run_pid || status=$?
+	assert_status 7
+}
+
 # ---- descriptors -----------------------------------------------------------------------------------
 
 @test 'descriptors: only stdio reaches the program' {

@@ -29,7 +29,6 @@ static void test_single_return(void **state)
 
 static void test_equal_targets_need_no_branch(void **state)
 {
-	cleanup_bpf_program struct bpf_program p = {0};
 	struct bpf_asm a;
 	bpf_label r;
 

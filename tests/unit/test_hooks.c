@@ -266,7 +266,7 @@ static void test_stderr_flood(void **state)
 				       "head -c 3000000 /dev/zero | tr '\\0' x >&2; echo >&2; "
 				       "echo 'the \033[31mend' >&2; exit 1"),
 			    &context, &err) < 0);
-	assert_string_equal(err.message + strlen(err.message) - 14, ": the \\x1b[31mend" + 3);
+	assert_string_equal(err.message + strlen(err.message) - 14, "he \\x1b[31mend");
 	assert_true(strlen(err.message) < 600);
 	assert_int_equal(
 		run_one(shell_hook(&s, f, "head -c 3000000 /dev/zero; exit 0"), &context, &err), 0);

@@ -23,8 +23,8 @@ static const char *const templates[] = {
 	[LINUX] = "{\"ociVersion\":\"1.3.0\",\"linux\":{%s}}",
 	[DEVICE] = "{\"ociVersion\":\"1.3.0\",\"linux\":{\"devices\":[{\"path\":\"/dev/x\",%s}]}}",
 	[RESOURCES] = "{\"ociVersion\":\"1.3.0\",\"linux\":{\"resources\":{%s}}}",
-	[SECCOMP] = "{\"ociVersion\":\"1.3.0\",\"linux\":{\"seccomp\":{"
-		    "\"defaultAction\":\"SCMP_ACT_ERRNO\",%s}}}",
+	[SECCOMP] = ("{\"ociVersion\":\"1.3.0\",\"linux\":{\"seccomp\":{"
+		     "\"defaultAction\":\"SCMP_ACT_ERRNO\",%s}}}"),
 };
 
 /* Whether a case comes out as the table says; else it is printed. */

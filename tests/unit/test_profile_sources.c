@@ -239,6 +239,19 @@ static void test_bad_values(void **state)
 	}
 }
 
+/* What podman leaves of JSON on its command line: the text up to a comma or a line's end. */
+static void test_cut_json(void **state)
+{
+	static const char *const rows[] = {"{", "{'version':1",
+					   "{'version':1,'host':{'read':'allow'"};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_true(resolve(f, ANNOTATIONS("dev.sbx.profile", rows[i]), NULL, NULL) < 0);
+		assert_non_null(strstr(f->err.message, "profile encode"));
+	}
+}
+
 static void test_grants_are_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -770,6 +783,7 @@ int main(void)
 		TEST(test_nothing),
 		TEST(test_inline),
 		TEST(test_bad_values),
+		TEST(test_cut_json),
 		TEST(test_grants_are_refused),
 		TEST(test_workspace),
 		TEST(test_cri),

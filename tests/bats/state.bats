@@ -114,7 +114,8 @@ assert_known_as_running() {
 }
 
 @test 'it is called so from the beginning: hooks see a container that is created, not running' {
-	add_hook createContainer '{"path": "/bin/sh", "args": ["sh", "-c",
+	# a check for leaks needs a procfs, which is not mounted yet
+	add_hook createContainer '{"path": "/bin/sh", "env": ["LSAN_OPTIONS=detect_leaks=0"], "args": ["sh", "-c",
 		"'"$SBX_RUNTIME"' --root '"$ROOT"' state '"$ID"' >'"$BATS_TEST_TMPDIR"'/seen"]}'
 	add_hook createRuntime '{"path": "/bin/sh", "args": ["sh", "-c",
 		"'"$SBX_RUNTIME"' --root '"$ROOT"' state '"$ID"' >'"$BATS_TEST_TMPDIR"'/seen2"]}'

@@ -142,6 +142,7 @@ int container_plan(struct container *c, const struct global_options *global,
 		.settings = global->config,
 		.profile = request->profile ? request->profile : global->profile,
 		.config = request->config_file,
+		.bundle_name = request->bundle,
 	};
 	int rc = open_bundle(c, request, &config, err);
 

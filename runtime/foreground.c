@@ -1,7 +1,9 @@
 /*
  * One poll(2) loop over the signals, the process's descriptor and, with a terminal, the two
- * directions of the relay. After the process ended, what it wrote last is still read from the pty
- * until that is empty; a grandchild that keeps the pty open does not hold the loop.
+ * directions of the relay. Each direction has one block that is read, then written as there is
+ * room, so that neither a process that reads nothing nor a slow reader of ours holds up the
+ * signals. After the process ended, what it wrote last is still read from the pty until that is
+ * empty; a grandchild that keeps the pty open does not hold the loop.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +11,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <termios.h>
@@ -19,15 +22,23 @@
 #include "runtime/base/proc.h"
 #include "runtime/foreground.h"
 
-#define RELAY_BYTES	      4096
+#define RELAY_BYTES	      4096 /* at most PIPE_BUF: a pipe that is ready takes it whole */
 #define END_OF_FILE_REPEAT_MS 1000
+#define LOOK_AGAIN_MS	      100
 
-/* input[done..len) is read from the caller and waits for room in the terminal. */
+/* data[done..len) is read and not written yet. */
+struct flow {
+	bool open;
+	char data[RELAY_BYTES];
+	size_t len, done;
+};
+
 struct relay {
 	int master_fd;
-	bool raw, stdin_open, output_open;
-	char input[RELAY_BYTES];
-	size_t len, done;
+	bool raw;
+	bool asleep;	  /* nobody has the terminal open */
+	bool within_line; /* what was read last ends so */
+	struct flow input, output;
 	struct termios saved;
 };
 
@@ -62,13 +73,12 @@ static void copy_window_size(int master_fd)
 		ioctl(master_fd, TIOCSWINSZ, &size);
 }
 
-/* The terminal does not block us: one whose process reads nothing must not hold up the signals. */
 static void relay_begin(struct relay *relay, int master_fd)
 {
 	struct termios raw;
 
 	relay->master_fd = master_fd;
-	relay->stdin_open = relay->output_open = master_fd >= 0;
+	relay->input.open = relay->output.open = master_fd >= 0;
 	if (master_fd < 0)
 		return;
 	fcntl(master_fd, F_SETFL, O_RDWR | O_NONBLOCK);
@@ -95,60 +105,120 @@ static void hang_up(struct relay *relay)
 {
 	int null = open("/dev/null", O_RDWR | O_NOCTTY | O_CLOEXEC);
 
-	relay->stdin_open = false;
+	relay->input.open = relay->output.open = false;
+	relay->input.len = relay->output.len = 0;
 	if (null < 0)
 		return;
 	dup3(null, relay->master_fd, O_CLOEXEC);
 	close(null);
 }
 
-static void relay_output(struct relay *relay)
+static bool is_later(ssize_t n)
 {
-	char block[RELAY_BYTES];
-	ssize_t len = read(relay->master_fd, block, sizeof(block));
-
-	if (len < 0 && (errno == EINTR || errno == EAGAIN))
-		return;
-	if (len > 0 && fd_write_all(STDOUT_FILENO, block, (size_t)len) == 0)
-		return;
-	relay->output_open = false;
-	if (len > 0)
-		hang_up(relay);
+	return n < 0 && (errno == EINTR || errno == EAGAIN);
 }
 
-/* The terminal's end of file character (termios(3), VEOF). */
+/* Write what fits; false where nobody will ever read it. */
+static bool flow_write(struct flow *flow, int to)
+{
+	ssize_t n = write(to, flow->data + flow->done, flow->len - flow->done);
+
+	if (is_later(n))
+		return true;
+	if (n <= 0)
+		return false;
+	flow->done += (size_t)n;
+	if (flow->done == flow->len)
+		flow->len = flow->done = 0;
+	return true;
+}
+
+/* EIO: no process has the terminal open now; one may open it again. */
+static void read_output(struct relay *relay)
+{
+	ssize_t n = read(relay->master_fd, relay->output.data, RELAY_BYTES);
+
+	if (n > 0)
+		relay->output.len = (size_t)n;
+	else if (n == 0)
+		relay->output.open = false;
+	else
+		relay->asleep = !is_later(n);
+}
+
+/* The terminal's end of file character (termios(3), VEOF), where it has one. Within a line the
+ * first only hands over what there is of it. */
 static void type_end_of_file(struct relay *relay)
 {
 	struct termios modes;
 
-	if (tcgetattr(relay->master_fd, &modes) < 0)
+	if (tcgetattr(relay->master_fd, &modes) < 0 || modes.c_cc[VEOF] == _POSIX_VDISABLE)
 		return;
-	relay->input[0] = (char)modes.c_cc[VEOF];
-	relay->len = 1;
+	memset(relay->input.data, modes.c_cc[VEOF], 2);
+	relay->input.len = relay->within_line ? 2 : 1;
+	relay->within_line = false;
 }
 
 static void read_input(struct relay *relay)
 {
-	ssize_t len = read(STDIN_FILENO, relay->input, sizeof(relay->input));
+	ssize_t n = read(STDIN_FILENO, relay->input.data, RELAY_BYTES);
 
-	if (len < 0 && (errno == EINTR || errno == EAGAIN))
+	if (is_later(n))
 		return;
-	relay->stdin_open = len > 0;
-	if (len > 0)
-		relay->len = (size_t)len;
-	else
+	relay->input.open = n > 0;
+	if (n <= 0) {
 		type_end_of_file(relay);
+		return;
+	}
+	relay->input.len = (size_t)n;
+	relay->within_line = relay->input.data[n - 1] != '\n';
+}
+
+static void write_output(struct relay *relay)
+{
+	if (!flow_write(&relay->output, STDOUT_FILENO))
+		hang_up(relay);
 }
 
 static void write_input(struct relay *relay)
 {
-	ssize_t len = write(relay->master_fd, relay->input + relay->done, relay->len - relay->done);
+	if (!flow_write(&relay->input, relay->master_fd))
+		relay->input.len = relay->input.done = 0;
+}
 
-	if (len < 0 && (errno == EINTR || errno == EAGAIN))
-		return;
-	relay->done += len > 0 ? (size_t)len : 0;
-	if (len <= 0 || relay->done == relay->len)
-		relay->len = relay->done = 0;
+/* A direction waits for room while it has something, else for something. */
+static struct pollfd output_wait(const struct relay *relay)
+{
+	if (relay->output.len)
+		return (struct pollfd){STDOUT_FILENO, POLLOUT, 0};
+	return (struct pollfd){relay->output.open && !relay->asleep ? relay->master_fd : -1, POLLIN,
+			       0};
+}
+
+static struct pollfd input_wait(const struct relay *relay)
+{
+	if (relay->input.len)
+		return (struct pollfd){relay->asleep ? -1 : relay->master_fd, POLLOUT, 0};
+	return (struct pollfd){relay->input.open ? STDIN_FILENO : -1, POLLIN, 0};
+}
+
+/* A shell that takes up line editing discards an end of file typed before: it is typed again. */
+static bool types_end_of_file(const struct relay *relay)
+{
+	return relay->output.open && !relay->input.open && !relay->input.len;
+}
+
+static void relay_step(struct relay *relay, bool output_ready, bool input_ready)
+{
+	relay->asleep = false;
+	if (output_ready && relay->output.len)
+		write_output(relay);
+	else if (output_ready)
+		read_output(relay);
+	if (input_ready && relay->input.len)
+		write_input(relay);
+	else if (input_ready)
+		read_input(relay);
 }
 
 static void forward_signals(const struct foreground *fg, pid_t pid, int pidfd, int master_fd)
@@ -172,12 +242,25 @@ static void forward_signals(const struct foreground *fg, pid_t pid, int pidfd, i
 	}
 }
 
-static void drain(struct relay *relay)
+/* What the process wrote last. Who does not read it may end us by a signal. */
+static void drain(struct relay *relay, const struct foreground *fg)
 {
-	struct pollfd ready = {relay->master_fd, POLLIN, 0};
+	struct signalfd_siginfo info;
 
-	while (relay->output_open && poll(&ready, 1, 0) > 0 && (ready.revents & POLLIN))
-		relay_output(relay);
+	for (;;) {
+		struct pollfd ready[] = {output_wait(relay), {fg->signal_fd, POLLIN, 0}};
+		bool writing = relay->output.len > 0;
+
+		if (poll(ready, ARRAY_SIZE(ready), writing ? -1 : 0) < 0 && errno != EINTR)
+			return;
+		if (ready[1].revents && read(fg->signal_fd, &info, sizeof(info)) == sizeof(info) &&
+		    (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT ||
+		     info.ssi_signo == SIGHUP))
+			return;
+		if (!writing && !(ready[0].revents & POLLIN))
+			return;
+		relay_step(relay, ready[0].revents != 0, false);
+	}
 }
 
 int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd,
@@ -188,17 +271,16 @@ int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd,
 
 	relay_begin(&relay, master_fd);
 	for (;;) {
-		bool typing = relay.len > 0;
-		/* A shell that takes up line editing discards an end of file typed before. */
-		bool repeat = relay.output_open && !relay.stdin_open && !typing;
 		struct pollfd ready[] = {
 			{pidfd, POLLIN, 0},
 			{fg->signal_fd, POLLIN, 0},
-			{relay.output_open ? master_fd : -1, POLLIN, 0},
-			{relay.stdin_open && !typing ? STDIN_FILENO : -1, POLLIN, 0},
-			{typing ? master_fd : -1, POLLOUT, 0},
+			output_wait(&relay),
+			input_wait(&relay),
 		};
-		int n = poll(ready, ARRAY_SIZE(ready), repeat ? END_OF_FILE_REPEAT_MS : -1);
+		int n = poll(ready, ARRAY_SIZE(ready),
+			     relay.asleep		 ? LOOK_AGAIN_MS
+			     : types_end_of_file(&relay) ? END_OF_FILE_REPEAT_MS
+							 : -1);
 
 		if (n < 0 && errno != EINTR) {
 			relay_end(&relay);
@@ -206,20 +288,16 @@ int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd,
 		}
 		if (n < 0)
 			continue;
-		if (n == 0)
-			type_end_of_file(&relay);
 		if (ready[1].revents)
 			forward_signals(fg, pid, pidfd, master_fd);
-		if (ready[2].revents)
-			relay_output(&relay);
-		if (ready[3].revents)
-			read_input(&relay);
-		if (ready[4].revents)
-			write_input(&relay);
+		if (n == 0 && !relay.asleep)
+			type_end_of_file(&relay);
+		relay_step(&relay, ready[2].revents != 0, ready[3].revents != 0);
 		if (ready[0].revents)
 			break;
 	}
-	drain(&relay);
+	if (master_fd >= 0)
+		drain(&relay, fg);
 	relay_end(&relay);
 	rc = proc_wait(pid, &status);
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "wait for the container") : status;

@@ -10,11 +10,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
 #include "runtime/sockets.h"
+
+#define CONNECT_SECONDS 10
 
 static int name_socket(struct sockaddr_un *address, int dir_fd, const char *name)
 {
@@ -43,8 +46,10 @@ static int open_directory(const char *path, char name[NAME_MAX + 1])
 	return fd < 0 ? -errno : fd;
 }
 
+/* Who does not accept is not waited for: we may hold a lock. */
 static int connect_in(int dir_fd, const char *name, int type)
 {
+	static const struct timeval limit = {.tv_sec = CONNECT_SECONDS};
 	cleanup_fd int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 	struct sockaddr_un address;
 	int rc = name_socket(&address, dir_fd, name);
@@ -53,8 +58,10 @@ static int connect_in(int dir_fd, const char *name, int type)
 		return -errno;
 	if (rc < 0)
 		return rc;
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0)
 		return -errno;
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return errno == EAGAIN ? -ETIMEDOUT : -errno;
 	return take_fd(&fd);
 }
 

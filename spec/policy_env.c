@@ -14,9 +14,9 @@
 /*
  * Variables that make the dynamic loader, the C library, a shell or an interpreter load or run
  * something when it starts, before the program that was asked for: ld.so(8), iconv(3), bash(1),
- * sh(1p), zsh(1), python(1), perlrun(1), ruby(1), node(1), the Java launcher, lua(1). An entry that
- * ends in "*" is a prefix. Search paths of packages (PYTHONPATH and the like) stay: images need
- * them, and what they name is read under the profile.
+ * sh(1p), zsh(1), python(1), perlrun(1), ruby(1), node(1), php(1), R(1), erl(1), the Java and the
+ * .NET launcher, lua(1). An entry that ends in "*" is a prefix. Search paths of packages
+ * (PYTHONPATH and the like) stay: images need them, and what they name is read under the profile.
  */
 static const char *const dropped_names[] = {
 	"LD_*",
@@ -28,9 +28,22 @@ static const char *const dropped_names[] = {
 	"BASHOPTS",
 	"ENV",
 	"PROMPT_COMMAND",
+	"PS0",
+	"PS1",
+	"PS2",
 	"PS4",
 	"SHELLOPTS",
 	"ZDOTDIR",
+	"DOTNET_STARTUP_HOOKS",
+	"ERL_AFLAGS",
+	"ERL_FLAGS",
+	"ERL_ZFLAGS",
+	"PHPRC",
+	"PHP_INI_SCAN_DIR",
+	"R_ENVIRON",
+	"R_ENVIRON_USER",
+	"R_PROFILE",
+	"R_PROFILE_USER",
 	"PYTHONSTARTUP",
 	"PYTHONHOME",
 	"PYTHONINSPECT",

@@ -15,7 +15,7 @@ struct view_cover {
 	const char *path; /* absolute, inside the container */
 	dev_t device;
 	ino_t inode;
-	bool directory;
+	bool directory, link;
 };
 
 /* What the host's view told, kept in the room's slot. All memory is the plan's arena. */
@@ -101,6 +101,9 @@ int view_build_closure(struct view_build *b, struct sbx_error *err);
 
 /* Read-only but for what may be written, no devices but the harmless ones. */
 int view_set_writable(struct view_build *b, struct sbx_error *err);
+
+/* fd, at path, is a /dev/shm of somebody else's that view_set_writable() replaces by an own one. */
+bool view_replaces_shm(const struct view_build *b, const char *path, int fd);
 
 /* The scratch folder and HOME in it. */
 int view_mount_scratch(struct view_build *b, struct sbx_error *err);

@@ -124,6 +124,18 @@ static int temporary_name(const char *name, char *out, size_t size)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
+int fd_mount_id(int fd, uint64_t *ret_id)
+{
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &stx) < 0)
+		return -errno;
+	if (!(stx.stx_mask & STATX_MNT_ID))
+		return -ENOSYS;
+	*ret_id = stx.stx_mnt_id;
+	return 0;
+}
+
 int fd_replace_file_at(int dirfd, const char *name, const void *data, size_t len, mode_t mode)
 {
 	cleanup_fd int fd = -EBADF;

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "runtime/base/buf.h"
@@ -24,6 +25,10 @@ int fd_read_file_at(int dirfd, const char *name, size_t max, struct buf *out);
 
 /* Write a short value to an existing file (cgroup, sysctl, maps) in one write(2). 0 or -errno. */
 int fd_write_value_at(int dirfd, const char *name, const char *value);
+
+/* The mount that fd lies on, as /proc/self/mountinfo numbers it (statx(2), STATX_MNT_ID). 0,
+ * -ENOSYS before Linux 5.8, or -errno. */
+int fd_mount_id(int fd, uint64_t *ret_id);
 
 /* Replace NAME in dirfd by data atomically: temporary file, write, rename. mode as open(2);
  * no fsync: the state store lives on tmpfs. 0 or -errno. */

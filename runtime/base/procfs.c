@@ -16,6 +16,7 @@
 #include <sys/vfs.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/fd.h"
 #include "runtime/base/kernel.h"
 
 #define PROC_ROOT_INODE 1
@@ -60,24 +61,12 @@ int procfs_open_root(void)
 	return take_fd(&fd);
 }
 
-static int mount_id(int fd, uint64_t *ret_id)
-{
-	struct statx stx;
-
-	if (statx(fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &stx) < 0)
-		return -errno;
-	if (!(stx.stx_mask & STATX_MNT_ID))
-		return -ENOSYS;
-	*ret_id = stx.stx_mnt_id;
-	return 0;
-}
-
 /* Refuse what lies on another mount than the procfs root. Without mount ids there is no way to tell
  * a bind mount of one proc file over another from the real one: refused as well. */
 static int check_same_mount(int fd, uint64_t root_id)
 {
 	uint64_t id = 0;
-	int rc = mount_id(fd, &id);
+	int rc = fd_mount_id(fd, &id);
 
 	if (rc < 0)
 		return rc;
@@ -117,7 +106,7 @@ static int walk(int proc_fd, const char *name, int flags)
 
 	if (dir < 0)
 		return -errno;
-	rc = mount_id(proc_fd, &root_id);
+	rc = fd_mount_id(proc_fd, &root_id);
 	if (rc < 0)
 		return rc;
 	for (;;) {
@@ -212,7 +201,7 @@ int procfs_open_magic(int proc_fd, const char *name, int flags)
 	if (!S_ISLNK(st.st_mode))
 		return -EINVAL;
 	/* Something mounted over the link would otherwise be followed in its place. */
-	rc = mount_id(dir, &dir_id);
+	rc = fd_mount_id(dir, &dir_id);
 	if (rc == 0)
 		rc = check_same_mount(link, dir_id);
 	if (rc < 0 && rc != -ENOSYS)

@@ -125,4 +125,11 @@ ask() {
 		skip_host 'Landlock here does not know abstract sockets'
 	run_script "intruder unix stream $name"
 	assert_output EPERM
+	# the same network namespace, joined by its path
+	edit_config '.linux.namespaces += [{type: "network", path: $p}]' --arg p "/proc/$$/ns/net"
+	run_script "intruder unix stream $name"
+	assert_output EPERM
+	no_profile
+	run_script "intruder unix stream $name"
+	assert_output ok # control
 }

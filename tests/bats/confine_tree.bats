@@ -130,6 +130,42 @@ host_tmpfs() {
 	assert_same 'under the profile' '' "$with"
 }
 
+@test "a bind of the host's does not take the place of the own /dev, /dev/pts or /dev/shm by a link" {
+	ln -s /dev "$BUNDLE/rootfs/to-dev"
+	ln -s /dev/pts "$BUNDLE/rootfs/to-pts"
+	ln -s /dev/shm "$BUNDLE/rootfs/to-shm"
+	disk
+	edit_config '.linux.resources.devices += [{allow: true, access: "rwm"}]'
+	bind_mount /dev /to-dev
+	use_profile
+	run_with_and_without "head -c 6 $DISK 2>/dev/null; echo; head -c 1 /dev/zero | wc -c"
+	losetup -d "$DISK"
+	assert_same 'control, disk' $'ondisk\n1' "$without"
+	assert_same 'under the profile, disk' $'\n1' "$with"
+	use_profile '.host.read = "deny"'
+	run_script true
+	assert_status 1
+	assert_stderr 'binds at "/dev"'
+	edit_config '.mounts |= map(select(.destination != "/to-dev"))'
+	mount -t devpts -o newinstance,ptmxmode=666 devpts "$HOST"
+	bind_mount "$HOST" /to-pts
+	use_profile
+	run_with_and_without 'attack open /dev/pts/ptmx rw'
+	umount "$HOST"
+	assert_same 'control, terminals' ok "$without"
+	[ "$with" != ok ]
+	edit_config '.mounts |= map(select(.destination != "/to-pts"))'
+	host_tmpfs
+	bind_mount "$HOST/shm" /to-shm
+	run_script 'echo x >/dev/shm/planted; cat /dev/shm/planted'
+	assert_output x
+	[ ! -e "$HOST/shm/planted" ]
+	no_profile
+	run_script 'echo x >/dev/shm/planted'
+	[ -e "$HOST/shm/planted" ] # control
+	umount "$HOST"
+}
+
 # A disk of the test's own, with a word on it.
 disk() {
 	printf 'ondisk----' >"$BATS_TEST_TMPDIR/image"
@@ -149,6 +185,25 @@ disk() {
 	losetup -d "$DISK"
 	assert_same control $'ondisk\nondisk\nondisk\n1' "$without"
 	assert_same 'under the profile' $'\n\n\n1' "$with"
+}
+
+@test 'a node of the image does not open as a copy in /dev, nor as one that a hook made' {
+	disk
+	mkdir -p "$BUNDLE/rootfs/dev"
+	mknod "$BUNDLE/rootfs/dev/disk" b $MAJOR $MINOR
+	edit_config '(.mounts[] | select(.destination == "/dev")).options += ["tmpcopyup"] |
+		.linux.resources.devices += [{allow: true, access: "rwm"}]'
+	use_profile '.require = ["readBoundary"]'
+	run_with_and_without 'head -c 6 /dev/disk 2>/dev/null; echo; echo x >/dev/null && echo null'
+	losetup -d "$DISK"
+	assert_same control $'ondisk\nnull' "$without"
+	assert_same 'under the profile' $'\nnull' "$with"
+	use_profile
+	report_of
+	report_says '.entries[] | select(.feature == "devices") | .outcome == "enforced"' # control
+	add_hook createRuntime '{"path": "/bin/true"}'
+	report_of
+	report_says '.entries[] | select(.feature == "devices") | .outcome == "unenforced"'
 }
 
 @test "a /dev that is the image's own or the host's has the harmless nodes and no other" {
@@ -178,6 +233,44 @@ disk() {
 	(((0x${with#CapEff:} & (1 << 31 | 1 << 4)) == 0))
 }
 
+# user_namespace HOST-UID HOST-GID: where the container's root is this uid and gid of the host
+user_namespace() {
+	edit_config '.linux.namespaces |= map(select(.type != "user")) + [{type: "user"}] |
+		.linux.uidMappings = [{containerID: 0, hostID: $u, size: 65536}] |
+		.linux.gidMappings = [{containerID: 0, hostID: $g, size: 65536}]' \
+		--argjson u "$1" --argjson g "$2"
+}
+
+withholds_file_capabilities() {
+	report_says '.entries[] | select(.feature == "capabilities") | .detail |
+		contains("CAP_SETFCAP") and contains("CAP_FSETID")'
+}
+
+@test 'file capabilities: nor in a user namespace that reaches the root of the host' {
+	all_capabilities
+	use_profile
+	user_namespace 100000 100000
+	report_of
+	refute withholds_file_capabilities # control
+	for map in '0 100000' '100000 0' '0 0'; do
+		user_namespace $map
+		report_of
+		withholds_file_capabilities
+	done
+	run_script 'grep CapEff /proc/self/status | tr -d "\t"'
+	assert_status 0
+	(((0x${output#CapEff:} & (1 << 31 | 1 << 4)) == 0))
+	user_namespace 100000 100000
+	bind_mount "$HOST" /mapped idmap
+	report_of
+	withholds_file_capabilities
+	edit_config '.mounts |= map(select(.destination != "/mapped")) |
+		del(.linux.uidMappings, .linux.gidMappings) |
+		(.linux.namespaces[] | select(.type == "user")).path = "/proc/1/ns/user"'
+	report_of
+	withholds_file_capabilities
+}
+
 @test 'the profile of the flag and the config.json of the flag cannot be written' {
 	default_profile >"$WS/profile.json"
 	cp "$BUNDLE/config.json" "$WS/config.json"
@@ -191,6 +284,52 @@ disk() {
 	no_profile
 	run_sbx run --bundle "$BUNDLE" --config "$WS/config.json" "$ID"
 	assert_output $'{}\n{}' # control
+}
+
+@test 'files of the runtime that are named by a link in a writable folder are refused' {
+	local name
+
+	mkdir "$WS/.real"
+	default_profile >"$WS/.real/profile"
+	ln -s .real/profile "$WS/by-file"
+	ln -s .real "$WS/by-folder"
+	ln -s "$WS/by-file" "$HOST/outside"
+	set_script 'rm -f /workspace/by-file && echo removed'
+	run_container
+	assert_output removed # control
+	ln -s .real/profile "$WS/by-file"
+	for name in "$WS/by-file" "$WS/by-folder/profile" "$HOST/outside" "$WS/../ws/by-file"; do
+		run_sbx run --bundle "$BUNDLE" --profile "$name" "$ID"
+		assert_status 1
+		assert_stderr 'is a link on the way'
+	done
+	(cd "$WS" && run_sbx run --bundle "$BUNDLE" --profile ./by-file "$ID" && assert_status 1)
+	ln -s "$BUNDLE" "$WS/bundle"
+	run_sbx run --bundle "$WS/bundle" --profile "$WS/.real/profile" "$ID"
+	assert_status 1
+	assert_stderr 'is a link on the way'
+	# one that stands where nothing can be written
+	ln -s "$WS/.real/profile" "$HOST/direct"
+	run_sbx run --bundle "$BUNDLE" --profile "$HOST/direct" "$ID"
+	assert_status 0
+}
+
+@test 'the config.json that is bound singly cannot be read or written' {
+	local sum
+
+	bind_mount "$BUNDLE/config.json" /workspace/config.json
+	use_profile
+	set_script 'cat /workspace/config.json | wc -c; echo x 2>/dev/null >/workspace/config.json; true'
+	sum=$(sha256sum <"$BUNDLE/config.json")
+	run_container
+	assert_output 0
+	assert_equal "$sum" "$(sha256sum <"$BUNDLE/config.json")"
+	no_profile
+	cp "$BUNDLE/config.json" "$BATS_TEST_TMPDIR/kept"
+	run_container
+	refute_output 0 # control
+	assert_equal x "$(cat "$BUNDLE/config.json")"
+	cp "$BATS_TEST_TMPDIR/kept" "$BUNDLE/config.json"
 }
 
 @test 'the program is covered when it was found by PATH' {
@@ -220,13 +359,15 @@ disk() {
 	grep -x Groups:444 "$BATS_TEST_TMPDIR/out" # control
 }
 
-@test 'a poststart hook takes the network boundary out of the report' {
-	use_profile
+@test 'a poststart hook takes what it can change out of the report' {
+	local bits='.guarantees | [.networkBoundary, .processBoundary, .readBoundary, .writeBoundary] | '
+
+	use_profile '.host.read = "deny"'
 	report_of
-	report_says '.guarantees.networkBoundary == true' # control
+	report_says "$bits all" # control
 	add_hook poststart '{"path": "/bin/true"}'
 	report_of
-	report_says '.guarantees.networkBoundary == false'
+	report_says "$bits any | not"
 }
 
 @test 'a workspace that is a second name of the root, or of a part of it, is refused' {
@@ -244,6 +385,53 @@ disk() {
 		run_script true
 		assert_status 0
 	done
+}
+
+@test 'a second name of the root below a writable root is refused' {
+	mkdir "$HOST/inner" "$HOST/part"
+	mount --bind "$BUNDLE/rootfs" "$HOST/inner"
+	mount --bind "$BUNDLE/rootfs/etc" "$HOST/part"
+	for source in "$BUNDLE/rootfs" "$HOST"; do
+		edit_config '.mounts |= map(select(.destination != "/workspace/below"))'
+		bind_mount "$source" /workspace/below
+		no_profile
+		run_script 'test -e /workspace/below && echo ran'
+		assert_output ran # control
+		use_profile
+		run_script true
+		assert_status 1
+		assert_stderr 'second name'
+	done
+	edit_config '(.mounts[] | select(.destination == "/workspace/below")).options += ["rro"]'
+	run_script 'echo x 2>/dev/null >/workspace/below/part/written || echo read-only'
+	umount "$HOST/inner" "$HOST/part"
+	assert_output read-only
+}
+
+@test 'a folder under two names with other bounds is refused' {
+	mkdir "$WS/sub" "$WS/other"
+	bind_mount "$WS/sub" /data
+	use_profile '.roots = [{path: "/data", read: "allow", write: "deny"}]'
+	run_script true
+	assert_status 1
+	assert_stderr 'second name of "/data"'
+	use_profile '.host.read = "deny" | .roots = [{path: "/data", read: "deny"}]'
+	run_script true
+	assert_status 1
+	assert_stderr 'second name of "/data"'
+	# the same bounds, and a narrower root that is elsewhere
+	use_profile '.roots = [{path: "/data", read: "allow", write: "allow"}]'
+	run_script 'echo x >/data/f; cat /workspace/sub/f'
+	assert_output x
+	bind_mount "$HOST" /elsewhere
+	use_profile '.roots = [{path: "/elsewhere", read: "allow", write: "deny"}]'
+	run_script 'echo x >/workspace/f; cat /workspace/f; echo x 2>/dev/null >/elsewhere/f || echo read-only'
+	assert_output $'x\nread-only'
+	# a folder of the writable root in it again
+	bind_mount "$WS/other" /workspace/sub
+	use_profile
+	run_script 'echo again >/workspace/sub/f; cat /workspace/other/f'
+	assert_output again
 }
 
 @test 'a file system of another type is refused, as what it shows cannot be told' {
@@ -276,6 +464,37 @@ disk() {
 	run_script true
 	assert_status 1
 	assert_stderr 'needs a mount of type "proc"'
+}
+
+@test 'root "/": a remount keeps nothing of a private folder in view' {
+	mount -t tmpfs private /run
+	mkdir /run/sub
+	mount -t tmpfs private /run/sub
+	echo secret >/run/sub/file
+	edit_config '.root.path = "/" | del(.mounts[] | select(.destination == "/workspace"))'
+	use_profile '.workspace.root = $w' --arg w "$WS"
+	edit_config '.mounts += [{destination: "/run/sub", type: "none", options: ["remount", "bind", "nosuid"]}]'
+	run_with_and_without 'cat /run/sub/file 2>/dev/null || echo none'
+	umount /run/sub
+	umount /run
+	assert_same control secret "$without"
+	assert_same 'under the profile' none "$with"
+}
+
+@test 'host read deny: a folder of the host in the place of what stays open is hidden' {
+	local place
+
+	echo secret >"$HOST/secret"
+	cp "$BUNDLE/config.json" "$BATS_TEST_TMPDIR/kept"
+	for place in /dev/pts /dev/mqueue /dev/shm; do
+		cp "$BATS_TEST_TMPDIR/kept" "$BUNDLE/config.json"
+		edit_config '.mounts |= map(select(.destination != $p))' --arg p "$place"
+		bind_mount "$HOST" "$place"
+		use_profile '.host.read = "deny"'
+		run_with_and_without "cat $place/secret 2>/dev/null || echo none"
+		assert_same control secret "$without"
+		assert_same 'under the profile' none "$with"
+	done
 }
 
 @test 'host read deny: what the bundle binds into folders that stay in view is hidden' {

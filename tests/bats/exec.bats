@@ -308,3 +308,18 @@ process_file() {
 	assert_status 0
 	assert_no_leaks
 }
+
+@test 'exec: a socket that nobody accepts on does not hold it, nor the end of the container, for long' {
+	local listener
+
+	start_sleeper
+	"$SBX_TEST_BIN/probe" full-socket "$BATS_TEST_TMPDIR/full" >"$BATS_TEST_TMPDIR/ready" 3>&- &
+	listener=$!
+	wait_until 10 grep -q ready "$BATS_TEST_TMPDIR/ready"
+	run timeout -s KILL 60 "$SBX_RUNTIME" --root "$ROOT" exec --pidfd-socket "$BATS_TEST_TMPDIR/full" "$ID" true
+	assert_status 255
+	assert_output --partial 'timed out'
+	kill $listener
+	run_exec "$ID" true
+	assert_status 0
+}

@@ -490,6 +490,30 @@ run_to_the_end() {
 		2>&1 3>&-) || status=$?
 }
 
+@test 'terminal: the end of the input within a line' {
+	edit_config '.process.terminal = true'
+	set_script 'stty -echo; wc -c'
+	printf abc | "$SBX_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" "$ID" >"$BATS_TEST_TMPDIR/out" 3>&-
+	[[ $(tr -d "\r" <"$BATS_TEST_TMPDIR/out") = *3 ]] # behind an echo, or not
+}
+
+@test 'terminal: one that was closed and is opened again is still relayed' {
+	edit_config '.process.terminal = true'
+	set_script 'exec </dev/null >/dev/null 2>&1; sleep 0.5; echo again >/dev/tty; exit 5'
+	status=0
+	output=$("$SBX_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" "$ID" </dev/null 3>&-) || status=$?
+	assert_status 5
+	assert_output --partial again
+}
+
+@test 'terminal: a slow reader who does not wait gets all' {
+	edit_config '.process.terminal = true'
+	set_script 'i=0; while [ $i -lt 3000 ]; do echo line-of-output-$i; i=$((i + 1)); done'
+	"$SBX_TEST_BIN/probe" nonblock "$SBX_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" "$ID" 3>&- </dev/null |
+		{ sleep 1 && cat; } >"$BATS_TEST_TMPDIR/out"
+	assert_equal "$(grep -c line-of-output "$BATS_TEST_TMPDIR/out")" 3000
+}
+
 @test 'terminal: input that nobody reads does not hold up a signal' {
 	local run_pid
 

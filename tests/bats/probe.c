@@ -252,6 +252,39 @@ static int verb_push_input(int argc, char **argv)
 	return 0;
 }
 
+/* full-socket PATH: listens there, with as many waiting as it takes, and accepts none. */
+static int verb_full_socket(int argc, char **argv)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), client;
+
+	if (argc != 1 || strlen(argv[0]) >= sizeof(address.sun_path))
+		return usage();
+	strcpy(address.sun_path, argv[0]);
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, 0) < 0)
+		return failed("listen");
+	do
+		client = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	while (connect(client, (struct sockaddr *)&address, sizeof(address)) == 0);
+	puts("ready");
+	fflush(stdout);
+	pause();
+	return 0;
+}
+
+/* nonblock PROGRAM [ARG...]: runs it with an stdout that does not wait. */
+static int verb_nonblock(int argc, char **argv)
+{
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	if (argc < 1)
+		return usage();
+	if (flags < 0 || fcntl(STDOUT_FILENO, F_SETFL, flags | O_NONBLOCK) < 0)
+		return failed("fcntl");
+	execv(argv[0], argv);
+	return failed("execv");
+}
+
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -265,6 +298,8 @@ static const struct {
 	{"receive-console", verb_receive_console},
 	{"receive-fd", verb_receive_fd},
 	{"push-input", verb_push_input},
+	{"nonblock", verb_nonblock},
+	{"full-socket", verb_full_socket},
 };
 
 int main(int argc, char **argv)

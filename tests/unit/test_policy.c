@@ -291,7 +291,11 @@ static void test_environment(void **state)
 					      "BASH_FUNC_x%%",
 					      "LUA_INIT_5_4",
 					      "ZDOTDIR",
+					      "PS1",
 					      "PS4",
+					      "R_PROFILE",
+					      "ERL_AFLAGS",
+					      "DOTNET_STARTUP_HOOKS",
 					      "SHELLOPTS"};
 	static const char *const kept[] = {"PATH",  "LDFLAGS",	 "LD",	       "ENVIRONMENT",
 					   "MYENV", "BASH",	 "PYTHONPATH", "NODE_ENV",

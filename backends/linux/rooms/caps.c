@@ -39,7 +39,8 @@
 	 CAP_MASK(CAP_SETPCAP) | CAP_MASK(CAP_NET_BIND_SERVICE) | CAP_MASK(CAP_SYS_CHROOT) |       \
 	 CAP_MASK(CAP_AUDIT_WRITE))
 /* File capabilities, and set-id bits that survive a write, on a file of the workspace are good for
- * whoever runs it on the host, unless they belong to a user namespace (capabilities(7)). */
+ * whoever runs it on the host, unless they belong to a user namespace whose root is not the host's
+ * (capabilities(7), "Namespaced file capabilities"). */
 #define USERNS_CAPS (CAP_MASK(CAP_SETFCAP) | CAP_MASK(CAP_FSETID))
 
 static const char *const set_names[CAPSET_COUNT] = {
@@ -104,11 +105,35 @@ static void buf_put_caps(struct buf *out, uint64_t mask)
 	}
 }
 
-static void caps_narrow(struct plan *plan, struct report *report)
+static bool reaches_root(const struct oci_id_maps *maps)
+{
+	size_t i;
+
+	for (i = 0; i < maps->n; i++) {
+		if (maps->v[i].size && maps->v[i].host_id == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A new user namespace none of whose ids is root on the host. One that is joined may be any, and an
+ * idmapped mount gives the ids another meaning on its files. */
+static bool is_apart_from_root(const struct plan *plan)
 {
 	const struct plan_namespaces *ns = &plan->namespaces;
-	bool own_userns = (ns->new_flags & CLONE_NEWUSER) || ns->path[NS_USER];
-	uint64_t allowed = PROFILE_CAPS | (own_userns ? USERNS_CAPS : 0), cut = 0;
+	size_t i;
+
+	for (i = 0; i < plan->mounts.n; i++) {
+		if (plan->mounts.v[i].idmap)
+			return false;
+	}
+	return (ns->new_flags & CLONE_NEWUSER) && !reaches_root(&ns->uid_maps) &&
+	       !reaches_root(&ns->gid_maps);
+}
+
+static void caps_narrow(struct plan *plan, struct report *report)
+{
+	uint64_t allowed = PROFILE_CAPS | (is_apart_from_root(plan) ? USERNS_CAPS : 0), cut = 0;
 	cleanup_buf struct buf cut_names = BUF_INIT;
 	size_t i;
 

@@ -161,13 +161,22 @@ static int delegate(const struct run *run, struct sbx_error *err)
 	return cgroup_delegate(run->cgroup, uid, gid, err);
 }
 
+/* Under a profile no rule of the bundle opens a device: the second net below the mount view. */
+static const struct oci_resources *device_resources(const struct plan *plan)
+{
+	static struct oci_device_rule nothing = {
+		.type = 'a', .major = -1, .minor = -1, .r = true, .w = true, .m = true};
+	static const struct oci_resources closed = {.devices = &nothing, .devices_n = 1};
+
+	return plan->policy->confined ? &closed : plan->cgroup.resources;
+}
+
 static int limit(struct run *run, struct sbx_error *err)
 {
-	const struct plan_cgroup *plan = &run->plan->cgroup;
-	int rc = cgroup_apply(run->cgroup, plan->resources, err);
+	int rc = cgroup_apply(run->cgroup, run->plan->cgroup.resources, err);
 
 	if (rc == 0 && may_filter_devices(run->plan->host))
-		rc = cgroup_apply_devices(run->cgroup, plan->resources, err);
+		rc = cgroup_apply_devices(run->cgroup, device_resources(run->plan), err);
 	return rc < 0 ? rc : delegate(run, err);
 }
 

@@ -139,7 +139,10 @@ static void report_devices(const struct plan *plan, const struct buf *cut, struc
 
 	if (!plan->policy->confined)
 		return;
-	if (cut->len)
+	if (room_has_create_hooks(plan))
+		report_add(report, "devices", "mount", OUTCOME_UNENFORCED, carries,
+			   "the hooks before start can make nodes in the container's \"/dev\"");
+	else if (cut->len)
 		report_add(report, "devices", "mount", OUTCOME_NARROWED, carries, "not given:%s",
 			   buf_failed(cut) ? " ?" : cut->data);
 	else

@@ -69,17 +69,15 @@ static uint64_t handled_rights(unsigned abi)
 	return rights;
 }
 
-/* Abstract sockets belong to a network namespace. The host's is shared only where the bundle lists
- * none and the profile opens the network. */
-static bool shares_host_network(const struct plan *plan)
+/* Abstract sockets belong to a network namespace. One that is joined may be the host's. */
+static bool shares_network(const struct plan *plan)
 {
-	return !plan->spec->linux_.ns[NS_NET].set && !plan->namespaces.own_network_late &&
-	       !(plan->namespaces.new_flags & CLONE_NEWNET);
+	return !plan->namespaces.own_network_late && !(plan->namespaces.new_flags & CLONE_NEWNET);
 }
 
 static void plan_scope(struct plan *plan, struct report *report)
 {
-	if (!shares_host_network(plan)) {
+	if (!shares_network(plan)) {
 		report_add(report, "abstractSockets", "namespace", OUTCOME_ENFORCED, 0,
 			   "of the container's own network namespace");
 		return;

@@ -26,6 +26,7 @@
 #include "backends/linux/mount_target.h"
 #include "backends/linux/room.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/fd.h"
 #include "runtime/base/path.h"
 
 /* ---- plan ---- */
@@ -244,7 +245,8 @@ static int mounts_prepare(struct run *run, struct sbx_error *err)
 	if (mounts->n == 0 || run->is_exec)
 		return 0;
 	run->mount_fds = arena_alloc_array(run->plan->arena, mounts->n, sizeof(int));
-	if (!run->mount_fds)
+	run->mount_ids = arena_alloc_array(run->plan->arena, mounts->n, sizeof(uint64_t));
+	if (!run->mount_fds || !run->mount_ids)
 		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "prepare mounts");
 	for (i = 0; i < mounts->n; i++)
 		run->mount_fds[i] = -EBADF;
@@ -335,9 +337,13 @@ static int apply_filesystem(struct run *run, size_t i, struct sbx_error *err)
 			return r;
 	}
 	r = attach(m, fd, target, err);
-	if (r == 0 && m->read_only_late)
+	if (r < 0)
+		return r;
+	/* without mount ids (before Linux 5.8) none is known as the container's own */
+	fd_mount_id(fd, &run->mount_ids[i]);
+	if (m->read_only_late)
 		run->mount_fds[i] = take_fd(&fd);
-	return r;
+	return 0;
 }
 
 static int apply_bind(struct run *run, size_t i, struct sbx_error *err)

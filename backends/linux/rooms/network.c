@@ -41,11 +41,6 @@ static int plan_network(struct plan *plan, struct report *report, struct sbx_err
 	ns->path[NS_NET] = NULL;
 	ns->new_flags |= CLONE_NEWNET;
 	ns->own_network_late = room_has_create_hooks(plan);
-	if (plan->spec->hooks.n[HOOK_POSTSTART])
-		report_add(report, "network.hooks", "none", OUTCOME_UNENFORCED,
-			   GUARANTEE_BIT(GUARANTEE_NETWORK_BOUNDARY),
-			   "a poststart hook runs beside the payload and can fill its network "
-			   "namespace");
 	report_add(report, "network", "namespace", given ? OUTCOME_NARROWED : OUTCOME_ENFORCED,
 		   GUARANTEE_BIT(GUARANTEE_NETWORK_BOUNDARY),
 		   given ? "an empty network namespace instead of the one that the bundle gives"

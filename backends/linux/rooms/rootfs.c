@@ -102,22 +102,22 @@ static int make_parent_private(const struct run *run, int fd, struct sbx_error *
 {
 	cleanup_buf struct buf table = BUF_INIT;
 	struct mount_line info;
-	struct statx stx, at;
+	uint64_t id, at;
 	char *save = NULL, *line;
 	int r = mountinfo_read(run, &table, err);
 
 	if (r < 0)
 		return r;
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &stx) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, errno, "look up the mount of the root");
+	r = fd_mount_id(fd, &id);
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "look up the mount of the root");
 	for (line = strtok_r(table.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		cleanup_fd int mount = -EBADF;
 
-		if (!mount_line_parse(line, &info) || info.id != stx.stx_mnt_id)
+		if (!mount_line_parse(line, &info) || info.id != id)
 			continue;
 		mount = path_open_no_symlinks(AT_FDCWD, info.point, O_PATH);
-		if (mount < 0 || statx(mount, "", AT_EMPTY_PATH, STATX_MNT_ID, &at) < 0 ||
-		    at.stx_mnt_id != stx.stx_mnt_id)
+		if (mount < 0 || fd_mount_id(mount, &at) < 0 || at != id)
 			break;
 		r = mount_tree_set_propagation(mount, MS_PRIVATE);
 		if (r < 0)

@@ -95,7 +95,7 @@ static void report_sockets(const struct plan *plan, struct report *report)
 
 	if (!folder) {
 		report_add(report, "unixSockets", "mount", OUTCOME_ENFORCED, 0,
-			   "no folder of the host is in view");
+			   "no folder of the host but the bundle's root is in view");
 		return;
 	}
 	report->capped_degraded = true;
@@ -153,6 +153,17 @@ static void report_host(const struct plan *plan, struct report *report)
 	else
 		report_add(report, "ownFiles", "mount", OUTCOME_ENFORCED, READ_BIT | WRITE_BIT,
 			   "the runtime's state, settings, bundle and program are not in view");
+}
+
+/* It runs with the caller's rights in the host's namespaces, while the payload runs. */
+static void report_poststart(const struct plan *plan, struct report *report)
+{
+	if (plan->spec->hooks.n[HOOK_POSTSTART])
+		report_add(report, "hooks.poststart", "none", OUTCOME_UNENFORCED,
+			   READ_BIT | WRITE_BIT | GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY) |
+				   GUARANTEE_BIT(GUARANTEE_NETWORK_BOUNDARY),
+			   "a poststart hook runs beside the payload: it can mount what it wants "
+			   "into the container and change its network");
 }
 
 /* The host's own /dev and /proc show its disks and its processes: a root "/" needs others. */
@@ -242,6 +253,7 @@ static int view_plan(struct plan *plan, struct report *report, struct sbx_error 
 			   "private: later mounts of the host do not reach the container");
 	}
 	report_host(plan, report);
+	report_poststart(plan, report);
 	report_rules(plan, report);
 	report_add(report, "proc", "mount", OUTCOME_ENFORCED,
 		   GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY),

@@ -24,6 +24,7 @@
 #include "backends/linux/mount_api.h"
 #include "backends/linux/view_build.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/fd.h"
 #include "runtime/base/path.h"
 
 #define PROC_ROOT_INODE 1
@@ -51,9 +52,9 @@ static bool holds_files(const struct mount_line *line)
 
 static uint64_t mount_id(int fd)
 {
-	struct statx stx;
+	uint64_t id;
 
-	return statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &stx) < 0 ? 0 : stx.stx_mnt_id;
+	return fd_mount_id(fd, &id) < 0 ? 0 : id;
 }
 
 /* ---- the table ---- */
@@ -81,7 +82,9 @@ static const struct mount_line *line_of(const struct view_build *b, int fd)
 
 bool view_is_on_root(const struct view_build *b, int fd)
 {
-	return mount_id(fd) == mount_id(b->source_fd);
+	uint64_t id = mount_id(fd);
+
+	return id && id == mount_id(b->source_fd);
 }
 
 /* A path below the container's root as the container will see it; NULL: it is elsewhere. */
@@ -108,28 +111,120 @@ static int folder_shown(const struct view_build *b, const struct mount_line *lin
 
 	if (!point)
 		return -ENOENT;
-	rest = strcmp(point, "/") == 0 ? path : path + strlen(point);
+	rest = strcmp(point, "/") == 0 && path[1] ? path : path + strlen(point);
 	n = snprintf(out, size, "%s%s", strcmp(line->root, "/") == 0 && *rest ? "" : line->root,
 		     rest);
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/*
- * A writable root that shows the container's root, or a part of it, under a second name: what the
- * profile makes read-only could be written through it. The host's own root is another matter:
- * there every folder has its place in it.
- */
-static bool is_second_name(const struct view_build *b, const struct mount_line *line,
-			   const char *path)
-{
-	const struct mount_line *root = line_of(b, b->source_fd);
-	char shown[PATH_MAX];
+/* What a place in the tree shows: a folder of a file system. */
+struct shown {
+	const struct mount_line *line;
+	char folder[PATH_MAX];
+};
 
-	if (!root || root == line || strcmp(root->device, line->device) != 0 ||
-	    folder_shown(b, line, path, shown, sizeof(shown)) < 0)
+static int shown_at(const struct view_build *b, const char *path, struct shown *ret)
+{
+	cleanup_fd int fd = view_open(b->source_fd, path);
+
+	ret->line = fd < 0 ? NULL : line_of(b, fd);
+	return ret->line ? folder_shown(b, ret->line, path, ret->folder, sizeof(ret->folder))
+			 : -ENOENT;
+}
+
+/* One of the two holds the other. */
+static bool overlap(const struct shown *a, const struct shown *b)
+{
+	return strcmp(a->line->device, b->line->device) == 0 &&
+	       (path_is_below(a->folder, b->folder) || path_is_below(b->folder, a->folder));
+}
+
+/*
+ * Does the way into a root show an object that has its place elsewhere, under other bounds? own is
+ * the root's own folder, NULL where the way is that itself: what it holds may be mounted in it a
+ * second time. In the host's own root every folder has its place, so there only the whole of it is
+ * a second name.
+ */
+static bool is_second_name(const struct view_build *b, const struct shown *way,
+			   const struct shown *own, const struct shown *object, bool is_root)
+{
+	if (!overlap(way, object) || (is_root && way->line == object->line))
 		return false;
-	return path_is_below(root->root, shown) ||
-	       (!b->plan->view.host_is_root && path_is_below(shown, root->root));
+	if (is_root && path_is_below(object->folder, way->folder))
+		return true;
+	if (own && strcmp(own->line->device, way->line->device) == 0 &&
+	    path_is_below(way->folder, own->folder))
+		return is_root && !b->plan->view.host_is_root;
+	return !is_root || own || !b->plan->view.host_is_root;
+}
+
+/* A mount that comes along below the root of the rule, and can be reached and written. */
+static bool way_below(const struct view_build *b, const struct path_rule *rule,
+		      const struct mount_line *line, struct shown *ret)
+{
+	const char *inside = path_inside(b, line->point);
+	cleanup_fd int fd = -EBADF;
+	struct statvfs fs;
+
+	if (!inside || strcmp(inside, rule->path) == 0 || !path_is_below(inside, rule->path))
+		return false;
+	fd = path_open_in_root_nofollow(b->source_fd, inside, O_PATH);
+	if (fd < 0 || mount_id(fd) != line->id || fstatvfs(fd, &fs) < 0)
+		return false;
+	ret->line = line;
+	snprintf(ret->folder, sizeof(ret->folder), "%s", line->root);
+	return !(fs.f_flag & ST_RDONLY);
+}
+
+/* No way into the root of the rule may show the object. */
+static int check_object(const struct view_build *b, const struct path_rule *rule,
+			const struct shown *own, const struct shown *object, const char *name,
+			struct sbx_error *err)
+{
+	const char *place = rule->path;
+	bool is_root = strcmp(name, "/") == 0, found;
+	struct shown way;
+	size_t i;
+
+	found = is_second_name(b, own, NULL, object, is_root);
+	for (i = 0; !found && i < b->lines_n; i++) {
+		if (strcmp(b->lines[i].device, object->line->device) != 0 ||
+		    !way_below(b, rule, &b->lines[i], &way))
+			continue;
+		place = path_inside(b, b->lines[i].point);
+		found = is_second_name(b, &way, own, object, is_root);
+	}
+	if (!found)
+		return 0;
+	return sbx_fail_at(err, SBX_E_UNSAFE_PATH, rule->path_pointer,
+			   "open \"%s\": \"%s\" is a second name of \"%s\" in the container, or "
+			   "of a part of it, which has other bounds",
+			   rule->path, place, name);
+}
+
+/* What the profile keeps closed could be reached by a wider root that shows the same folder: the
+ * container's root itself, and the narrower roots. Roots in one another are the policy's matter. */
+static int check_second_names(const struct view_build *b, const struct path_rule *rule,
+			      struct sbx_error *err)
+{
+	const struct policy *policy = b->plan->policy;
+	struct shown own, object;
+	size_t i;
+	int r = 0;
+
+	if (shown_at(b, rule->path, &own) < 0)
+		return 0;
+	if (rule->write && shown_at(b, "/", &object) == 0)
+		r = check_object(b, rule, &own, &object, "/", err);
+	for (i = 0; r == 0 && i < policy->paths_n; i++) {
+		const struct path_rule *other = &policy->paths[i];
+
+		if (!((rule->write && !other->write) || (rule->read && !other->read)) ||
+		    path_is_below(rule->path, other->path) || shown_at(b, other->path, &object) < 0)
+			continue;
+		r = check_object(b, rule, &own, &object, other->path, err);
+	}
+	return r;
 }
 
 static int check_root(const struct view_build *b, const struct path_rule *rule,
@@ -161,12 +256,7 @@ static int check_root(const struct view_build *b, const struct path_rule *rule,
 		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
 				   "use \"%s\" as a root: it is neither a folder nor a file",
 				   rule->path);
-	if (rule->write && is_second_name(b, line, rule->path))
-		return sbx_fail_at(err, SBX_E_UNSAFE_PATH, rule->path_pointer,
-				   "make \"%s\" writable: it is a second name of the container's "
-				   "root or of a part of it",
-				   rule->path);
-	return 0;
+	return check_second_names(b, rule, err);
 }
 
 int view_check_roots(const struct view_build *b, struct sbx_error *err)
@@ -223,8 +313,23 @@ static bool is_own_proc(int fd)
 	return strcmp(text, self) == 0;
 }
 
-/* Made by the bundle for this container: a new file system of the right type at its place. The
- * host's message queues are the same file system in every namespace that shares them. */
+/* The mount is one that an entry of the bundle made as a new file system of this type, empty. The
+ * place says nothing: a link of the image leads a bind of the host there as well. */
+static bool is_made(const struct view_build *b, const char *type, uint64_t id)
+{
+	const struct plan_mounts *mounts = &b->plan->mounts;
+	size_t i;
+
+	for (i = 0; id && i < mounts->n; i++) {
+		if (b->run->mount_ids[i] == id && strcmp(mounts->v[i].type, type) == 0 &&
+		    !mounts->v[i].copy_up)
+			return true;
+	}
+	return false;
+}
+
+/* Made by the bundle for this container, at its place. The host's message queues are the same file
+ * system in every namespace that shares them. */
 static bool is_own_stay(const struct view_build *b, enum stay stay, int fd)
 {
 	const struct view_stay *row = &view_stays[stay];
@@ -236,7 +341,7 @@ static bool is_own_stay(const struct view_build *b, enum stay stay, int fd)
 		return false;
 	if (stay == STAY_PROC)
 		return is_own_proc(fd);
-	if (!view_mounts_new(b->plan, row->path, row->type))
+	if (!is_made(b, row->type, mount_id(fd)))
 		return false;
 	return stay != STAY_MQUEUE ||
 	       makedev(stx.stx_dev_major, stx.stx_dev_minor) != b->facts->host_mqueue;
@@ -271,13 +376,28 @@ static bool is_stay(const struct view_build *b, const struct mount_line *line)
 	return false;
 }
 
-/* Another process's view of processes, or our own a second time, where no mask reaches. What the
- * bundle puts below /proc is the same file system and only closed. */
+/* A part of the container's own procfs, below it. */
+static bool is_own_proc_part(const struct view_build *b, const struct mount_line *line,
+			     const char *inside)
+{
+	size_t i;
+
+	if (!b->stays[STAY_PROC].own || !path_is_below(inside, "/proc"))
+		return false;
+	for (i = 0; i < b->lines_n; i++) {
+		if (b->lines[i].id == b->stays[STAY_PROC].mount_id)
+			return strcmp(b->lines[i].device, line->device) == 0 &&
+			       strcmp(line->root, "/") != 0;
+	}
+	return false;
+}
+
+/* Another process's view of processes, or our own a second time, where no mask reaches, is hidden;
+ * the rest is only closed. */
 static int close_mount(struct view_build *b, const struct mount_line *line, const char *inside,
 		       int fd)
 {
-	if (strcmp(line->type, "proc") != 0 ||
-	    (path_is_below(inside, "/proc") && strcmp(inside, "/proc") != 0))
+	if (strcmp(line->type, "proc") != 0 || is_own_proc_part(b, line, inside))
 		return mount_tree_set(fd, false, MOUNT_ATTR_RDONLY, 0);
 	return view_hide(b, fd);
 }
@@ -320,17 +440,6 @@ static bool is_in_closure(const char *inside)
 	       path_is_below(inside, "/sys") || path_is_below(inside, "/proc");
 }
 
-static bool is_stay_path(const char *inside)
-{
-	size_t i;
-
-	for (i = 0; i < STAY_COUNT; i++) {
-		if (strcmp(view_stays[i].path, inside) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* The destination may lead through links of the image: the mount table has the place itself. */
 int view_mounts_hide_binds(struct view_build *b, struct sbx_error *err)
 {
@@ -348,9 +457,15 @@ int view_mounts_hide_binds(struct view_build *b, struct sbx_error *err)
 		fd = path_open_in_root(b->source_fd, m->destination, O_PATH, 0);
 		line = fd < 0 ? NULL : line_of(b, fd);
 		inside = line ? path_inside(b, line->point) : NULL;
-		if (!inside || !is_in_closure(inside) || is_stay_path(inside) ||
+		if (!inside || !is_in_closure(inside) || is_stay(b, line) ||
+		    view_replaces_shm(b, inside, fd) ||
 		    view_touches_readable_root(b->plan->policy, inside))
 			continue;
+		if (strcmp(inside, view_stays[STAY_DEV].path) == 0)
+			return sbx_fail(
+				err, SBX_E_UNSAFE_PATH, 0,
+				"use what the bundle binds at \"/dev\" where the host may not be "
+				"read; give it a mount of type \"tmpfs\"");
 		r = view_hide(b, fd);
 		if (r < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -r, "hide \"%s\"", inside);

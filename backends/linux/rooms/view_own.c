@@ -23,7 +23,8 @@
 #include "runtime/base/num.h"
 #include "runtime/base/path.h"
 
-#define OWN_MAX		 16
+#define OWN_MAX		 32
+#define LINKS_MAX	 16
 #define COVERS_MAX	 64
 #define HIDDEN_MAX	 64
 #define PASSWD_BYTES_MAX (1u << 20)
@@ -88,7 +89,7 @@ static int own_stat_prefixes(const struct gather *g, struct own_file *own)
 		return -ENOMEM;
 	if (g->own_n)
 		own->at[0] = g->own[0].at[0];
-	else if (stat("/", &own->at[0]) < 0)
+	else if (lstat("/", &own->at[0]) < 0)
 		return -errno;
 	own->n = 1;
 	for (i = 1; i <= len && own->n < count; i++) {
@@ -98,7 +99,7 @@ static int own_stat_prefixes(const struct gather *g, struct own_file *own)
 		known = known_prefix(g, text, i);
 		if (known)
 			own->at[own->n] = *known;
-		else if (stat(text, &own->at[own->n]) < 0)
+		else if (lstat(text, &own->at[own->n]) < 0)
 			return -errno;
 		own->prefix[own->n++] = i;
 		if (i < len)
@@ -107,16 +108,13 @@ static int own_stat_prefixes(const struct gather *g, struct own_file *own)
 	return 0;
 }
 
-/* One more own file; a path that does not exist hides nothing. */
-static int own_add(struct gather *g, const char *path, bool strict)
+/* real: no component but the last is a link. */
+static int own_add_real(struct gather *g, const char *real, bool strict)
 {
-	char real[PATH_MAX];
 	struct own_file *own = &g->own[g->own_n];
 	size_t i;
 	int r;
 
-	if (!path || !realpath(path, real))
-		return 0;
 	for (i = 0; i < g->own_n; i++) {
 		if (strcmp(g->own[i].path, real) == 0)
 			return 0;
@@ -131,6 +129,76 @@ static int own_add(struct gather *g, const char *path, bool strict)
 	if (r == 0)
 		g->own_n++;
 	return r == -ENOENT ? 0 : r;
+}
+
+static int own_add_links(struct gather *g, const char *path, unsigned depth);
+
+/* "FOLDER/NAME" into out, PATH_MAX bytes. */
+static int join(char *out, const char *folder, const char *name)
+{
+	int n = snprintf(out, PATH_MAX, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
+
+	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+/* The link NAME in a folder of this real name, and those on the way of what it leads to. */
+static int own_add_link(struct gather *g, const char *folder, const char *name, const char *target,
+			unsigned depth)
+{
+	char path[PATH_MAX];
+	int r = join(path, folder, name);
+
+	if (r == 0)
+		r = own_add_real(g, path, false);
+	if (r == 0 && target[0] != '/')
+		r = join(path, folder, target);
+	return r < 0 ? r : own_add_links(g, target[0] == '/' ? target : path, depth + 1);
+}
+
+/* Every link on the way of path: who can replace one chooses the file. */
+static int own_add_links(struct gather *g, const char *path, unsigned depth)
+{
+	char way[PATH_MAX], folder[PATH_MAX], target[PATH_MAX];
+	size_t i;
+	int r;
+
+	if (depth == LINKS_MAX)
+		return -ELOOP;
+	if (!getcwd(folder, sizeof(folder)))
+		return -errno;
+	r = path[0] == '/' ? join(way, "/", path + 1) : join(way, folder, path);
+	for (i = 1; r == 0 && way[i - 1]; i++) {
+		char end = way[i], *name;
+		ssize_t n;
+
+		if (end != '/' && end != '\0')
+			continue;
+		way[i] = '\0';
+		n = readlink(way, target, sizeof(target) - 1);
+		if (n > 0) {
+			target[n] = '\0';
+			name = strrchr(way, '/');
+			*name = '\0';
+			r = realpath(name == way ? "/" : way, folder)
+				    ? own_add_link(g, folder, name + 1, target, depth)
+				    : -errno;
+			*name = '/';
+		}
+		way[i] = end;
+	}
+	return r;
+}
+
+/* One more own file; a path that does not exist hides nothing. */
+static int own_add(struct gather *g, const char *path, bool strict)
+{
+	char real[PATH_MAX];
+	int r;
+
+	if (!path || !realpath(path, real))
+		return 0;
+	r = own_add_links(g, path, 0);
+	return r < 0 ? r : own_add_real(g, real, strict);
 }
 
 static int own_add_below(struct gather *g, const char *folder, const char *name)
@@ -183,16 +251,17 @@ static int own_add_program(struct gather *g)
 static int own_add_named(struct gather *g)
 {
 	const struct plan_options *options = &g->plan->options;
+	const char *config = options->config ? options->config : "config.json";
 	char path[PATH_MAX];
 	int r = own_add(g, options->settings, true);
 
 	if (r == 0 && options->profile && strchr(options->profile, '/'))
 		r = own_add(g, options->profile, false);
-	if (r < 0 || !options->config)
-		return r;
-	if (options->config[0] == '/')
-		return own_add(g, options->config, false);
-	snprintf(path, sizeof(path), "%s/%s", options->bundle, options->config);
+	if (r == 0 && options->bundle_name)
+		r = own_add_links(g, options->bundle_name, 0);
+	if (r < 0 || config[0] == '/')
+		return r < 0 ? r : own_add(g, config, false);
+	snprintf(path, sizeof(path), "%s/%s", options->bundle, config);
 	return own_add(g, path, false);
 }
 
@@ -252,6 +321,7 @@ static int cover_add(struct gather *g, const struct own_file *own, const char *p
 		.device = st->st_dev,
 		.inode = st->st_ino,
 		.directory = S_ISDIR(st->st_mode),
+		.link = S_ISLNK(st->st_mode),
 	};
 	return 0;
 }

@@ -102,8 +102,10 @@ static int keeps_collect(const struct view_build *b, const char *hidden, struct 
 		return -ENOMEM;
 	for (i = 0; i < policy->paths_n; i++)
 		paths[n++] = policy->paths[i].path;
-	for (i = 0; i < mounts->n; i++)
-		paths[n++] = mounts->v[i].destination;
+	for (i = 0; i < mounts->n; i++) {
+		if (!mounts->v[i].remount)
+			paths[n++] = mounts->v[i].destination;
+	}
 	qsort(paths, n, sizeof(*paths), compare_texts); /* parents first */
 	for (i = 0; r == 0 && i < n; i++)
 		r = keeps_add(b, keeps, paths[i], hidden);
@@ -267,6 +269,21 @@ static int pin_parents(const struct view_build *b, const char *path)
 	return r;
 }
 
+/* Nothing can be mounted on a link, so it must stand where the payload cannot replace it. Names in
+ * "/" are never its to change (rooms/landlock.c). */
+static int check_link(const struct view_build *b, const struct view_cover *cover,
+		      struct sbx_error *err)
+{
+	bool in_root = !strchr(cover->path + 1, '/') && b->plan->landlock.used;
+
+	if (!is_in_writable(b, cover->path) || in_root)
+		return 0;
+	return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
+			"cover the runtime's own files: \"%s\" is a link on the way to one, in a "
+			"writable folder; name the real path on the command line",
+			cover->path);
+}
+
 /* What stands at the path now may be another mount's: then the own file is hidden already. */
 static int cover_own(struct view_build *b, const struct view_cover *cover, struct sbx_error *err)
 {
@@ -281,6 +298,8 @@ static int cover_own(struct view_build *b, const struct view_cover *cover, struc
 				cover->path);
 	if (st.st_dev != cover->device || st.st_ino != cover->inode)
 		return 0;
+	if (cover->link)
+		return check_link(b, cover, err);
 	r = pin_parents(b, cover->path);
 	if (r == 0) {
 		cleanup_close_fd(&target);

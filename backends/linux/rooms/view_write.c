@@ -108,6 +108,15 @@ static bool has_root_in(const struct policy *policy, const char *path)
 	return false;
 }
 
+bool view_replaces_shm(const struct view_build *b, const char *path, int fd)
+{
+	const char *shm = view_stays[STAY_SHM].path;
+	struct statfs fs;
+
+	return strcmp(path, shm) == 0 && !b->stays[STAY_SHM].own && fstatfs(fd, &fs) == 0 &&
+	       (unsigned long)fs.f_type == TMPFS_MAGIC && !has_root_in(b->plan->policy, shm);
+}
+
 /* As large as the one that is replaced. */
 static int replace_shm(const struct view_build *b, struct sbx_error *err)
 {
@@ -117,8 +126,7 @@ static int replace_shm(const struct view_build *b, struct sbx_error *err)
 	char options[64];
 	int r;
 
-	if (b->stays[STAY_SHM].own || target < 0 || fstatfs(target, &fs) < 0 ||
-	    (unsigned long)fs.f_type != TMPFS_MAGIC || has_root_in(b->plan->policy, path))
+	if (target < 0 || fstatfs(target, &fs) < 0 || !view_replaces_shm(b, path, target))
 		return 0;
 	snprintf(options, sizeof(options), "mode=1777,size=%llu",
 		 (unsigned long long)fs.f_blocks * (unsigned long long)fs.f_bsize);

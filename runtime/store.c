@@ -228,7 +228,11 @@ int store_open(struct store *store, const char *root, bool create, struct sbx_er
 	}
 	if (rc < 0) {
 		cleanup_close_fd(&w.dir_fd);
-		return sbx_prefix(err, "open the runtime root \"%s\"", wanted);
+		return sbx_prefix(err,
+				  root ? "open the runtime root \"%s\""
+				       : "open the runtime root \"%s\" (--root or XDG_RUNTIME_DIR "
+					 "names another)",
+				  wanted);
 	}
 	memcpy(store->root, w.done, sizeof(store->root));
 	store->root_fd = w.dir_fd;

@@ -35,12 +35,26 @@ static int fail_filesystem(int fs_fd, int r, const char *what, struct sbx_error 
 	return sbx_fail(err, SBX_E_SYSTEM, -r, "%s", what);
 }
 
+/* A row of mount_options.c without its key here must not pass in silence. */
+static int check_super_flags(unsigned long flags, struct sbx_error *err)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(super_flags); i++)
+		flags &= ~super_flags[i].flag;
+	return flags ? sbx_fail(err, SBX_E_INTERNAL, 0, "set superblock flag %#lx: it has no key",
+				flags)
+		     : 0;
+}
+
 static int set_options(int fs_fd, const struct plan_mount *m, mode_t covered, struct sbx_error *err)
 {
 	char option[128] = "", mode[16];
 	size_t i;
-	int r = 0;
+	int r = check_super_flags(m->super_flags, err);
 
+	if (r < 0)
+		return r;
 	if (m->source && *m->source)
 		r = mount_fs_set(fs_fd, "source", m->source);
 	for (i = 0; r == 0 && i < ARRAY_SIZE(super_flags); i++) {

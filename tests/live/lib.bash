@@ -280,9 +280,10 @@ live_cgroups() {
 	esac
 }
 
-# The cgroups below PARENT that are there now, in every hierarchy.
+# The managers' cgroups that are there now, in every hierarchy; others' come and go meanwhile.
 live_cgroup_dirs() {
-	find /sys/fs/cgroup -mindepth 1 -type d 2>/dev/null | sort
+	find /sys/fs/cgroup -mindepth 1 -type d 2>/dev/null |
+		grep -E '^/sys/fs/cgroup/([^/]+/)?(libpod|docker|buildah|crio|k8s|kubepods|default|sbx-live)[^/]*(/|$)' | sort
 }
 
 live_remove_new_cgroups() {

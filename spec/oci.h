@@ -350,11 +350,13 @@ int oci_sysctl_path(const char *key, char *ret, size_t size);
 /* The kind of namespace that holds the parameter at that path; false: it is the whole host's. */
 bool oci_sysctl_namespace(const char *path, enum oci_ns *ret);
 
-/* The closed lists of config-linux.md#seccomp, sorted and NULL-terminated. */
+/* The closed lists of config-linux.md, of seccomp and of memoryPolicy, sorted and NULL-terminated. */
 extern const char *const oci_seccomp_actions[];
 extern const char *const oci_seccomp_operators[];
 extern const char *const oci_seccomp_architectures[];
 extern const char *const oci_seccomp_flags[];
+extern const char *const oci_memory_modes[];
+extern const char *const oci_memory_flags[];
 
 /* hooks member name ("createRuntime"). */
 const char *oci_hook_kind_name(enum oci_hook_kind kind);

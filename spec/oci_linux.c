@@ -313,20 +313,20 @@ static const struct decode_row intel_rdt_rows[] = {
 static const struct decode_table intel_rdt_table = {
 	DECODE_TABLE(intel_rdt_rows, struct oci_intel_rdt)};
 
-static const char *const memory_modes[] = {
-	"MPOL_DEFAULT",	  "MPOL_BIND",		 "MPOL_INTERLEAVE", "MPOL_WEIGHTED_INTERLEAVE",
-	"MPOL_PREFERRED", "MPOL_PREFERRED_MANY", "MPOL_LOCAL",	    NULL,
+const char *const oci_memory_modes[] = {
+	"MPOL_BIND",	  "MPOL_DEFAULT",	 "MPOL_INTERLEAVE",	     "MPOL_LOCAL",
+	"MPOL_PREFERRED", "MPOL_PREFERRED_MANY", "MPOL_WEIGHTED_INTERLEAVE", NULL,
 };
 
-static const char *const memory_flags[] = {"MPOL_F_NUMA_BALANCING", "MPOL_F_RELATIVE_NODES",
-					   "MPOL_F_STATIC_NODES", NULL};
+const char *const oci_memory_flags[] = {"MPOL_F_NUMA_BALANCING", "MPOL_F_RELATIVE_NODES",
+					"MPOL_F_STATIC_NODES", NULL};
 
 static const struct decode_row memory_policy_rows[] = {
 	{ROW(struct oci_memory_policy, DECODE_STRING, mode, "mode"), .required = true,
-	 .words = memory_modes},
+	 .words = oci_memory_modes},
 	{ROW(struct oci_memory_policy, DECODE_STRING, nodes, "nodes"), .empty_absent = true,
 	 .check = oci_check_cpu_list},
-	{ROW(struct oci_memory_policy, DECODE_STRINGS, flags, "flags"), .words = memory_flags},
+	{ROW(struct oci_memory_policy, DECODE_STRINGS, flags, "flags"), .words = oci_memory_flags},
 };
 
 static const struct decode_table memory_policy_table = {

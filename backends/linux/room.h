@@ -129,8 +129,8 @@ extern const struct room room_uts;     /* hostname, domainname */
 extern const struct room room_sysctl;
 extern const struct room room_rlimits;
 extern const struct room room_oom;
-extern const struct room
-	room_sched; /* scheduler, ioPriority, affinity: refused by name until built */
+extern const struct room room_sched;	 /* scheduler, ioPriority, affinity, personality */
+extern const struct room room_mempolicy; /* memoryPolicy */
 extern const struct room room_keyring;
 extern const struct room room_lsm;  /* AppArmor, SELinux */
 extern const struct room room_caps; /* no_new_privs, bounding set, uid, gid, capabilities */

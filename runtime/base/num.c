@@ -149,3 +149,48 @@ int num_parse_duration_ms(const char *text, uint64_t *ms)
 
 	return parse_with_unit(text, units, ARRAY_SIZE(units), ms);
 }
+
+/* One number of a list; *text moves to what follows it. */
+static int parse_member(const char **text, size_t bits, size_t *ret)
+{
+	const char *p = *text;
+	size_t value = 0;
+
+	if (*p < '0' || *p > '9')
+		return -EINVAL;
+	for (; *p >= '0' && *p <= '9'; p++) {
+		value = value * 10 + (size_t)(*p - '0');
+		if (value >= bits)
+			return -ERANGE;
+	}
+	*text = p;
+	*ret = value;
+	return 0;
+}
+
+int num_parse_list(const char *text, unsigned long *mask, size_t bits)
+{
+	const size_t word = 8 * sizeof(*mask);
+	size_t first, last;
+	int rc;
+
+	memset(mask, 0, bits / 8);
+	for (;;) {
+		rc = parse_member(&text, bits, &first);
+		last = first;
+		if (rc == 0 && *text == '-') {
+			text++;
+			rc = parse_member(&text, bits, &last);
+		}
+		if (rc < 0)
+			return rc;
+		if (first > last)
+			return -EINVAL;
+		for (; first <= last; first++)
+			mask[first / word] |= 1ul << (first % word);
+		if (*text == '\0')
+			return 0;
+		if (*text++ != ',')
+			return -EINVAL;
+	}
+}

@@ -27,4 +27,8 @@ int num_parse_size(const char *text, uint64_t *bytes);
 /* A duration: digits with ms, s, m or h behind; milliseconds. -ERANGE beyond INT64_MAX. */
 int num_parse_duration_ms(const char *text, uint64_t *ms);
 
+/* A list "0-3,7" (cpuset(7), list format) into a mask of this many bits, a multiple of those of a
+ * long. -ERANGE: a number is not below bits. */
+int num_parse_list(const char *text, unsigned long *mask, size_t bits);
+
 #endif

@@ -147,6 +147,10 @@ static void write_sections(struct json_writer *w)
 	write_enabled(w, "apparmor", true);
 	write_enabled(w, "selinux", true);
 	write_enabled(w, "intelRdt", is_built(&asks_rdt));
+	json_begin_object(w, "memoryPolicy");
+	write_words(w, "modes", oci_memory_modes, NULL);
+	write_words(w, "flags", oci_memory_flags, NULL);
+	json_end_object(w);
 	json_begin_object(w, "mountExtensions");
 	write_enabled(w, "idmap", true);
 	json_end_object(w);

@@ -47,6 +47,8 @@ load helpers
 	run jq -r '.ociVersionMin, .ociVersionMax, (.hooks | length), .linux.mountExtensions.idmap.enabled,
 		(.linux.namespaces | index("user") != null), (.mountOptions == (.mountOptions | sort)),
 		(.mountOptions | index("rro") != null),
-		.potentiallyUnsafeConfigAnnotations[0]' <<<"$features"
-	assert_output $'1.0.0\n1.3.0\n6\ntrue\ntrue\ntrue\ntrue\ndev.sbx.'
+		.potentiallyUnsafeConfigAnnotations[0],
+		(.linux.memoryPolicy | (.modes | length == 7 and . == sort) and (.flags | length == 3 and . == sort))' \
+		<<<"$features"
+	assert_output $'1.0.0\n1.3.0\n6\ntrue\ntrue\ntrue\ntrue\ndev.sbx.\ntrue'
 }

@@ -266,3 +266,47 @@ refused() {
 	edit_config 'del(.ociVersion)'
 	refused ociVersion
 }
+
+# memory_policy MODE NODES [FLAG...]
+memory_policy() {
+	local mode=$1 nodes=$2
+
+	shift 2
+	edit_config '.linux.memoryPolicy = {mode: $m, nodes: $n, flags: $ARGS.positional}' \
+		--arg m "$mode" --arg n "$nodes" --args -- "$@"
+}
+
+@test 'memoryPolicy: what numa_maps shows, for exec as well' {
+	[ -e /proc/self/numa_maps ] || skip_host 'the kernel has no NUMA'
+	set_script 'head -n 1 /proc/self/numa_maps'
+	run_container
+	assert_output --partial ' default '
+	memory_policy MPOL_DEFAULT ''
+	run_container
+	assert_output --partial ' default '
+	memory_policy MPOL_BIND 0
+	run_container
+	assert_output --partial ' bind:0 '
+	memory_policy MPOL_INTERLEAVE 0 MPOL_F_STATIC_NODES
+	run_container
+	assert_output --partial ' interleave=static:0 '
+	start_sleeper
+	run_sbx exec "$ID" head -n 1 /proc/self/numa_maps
+	assert_output --partial ' interleave=static:0 '
+}
+
+@test 'memoryPolicy: what cannot be is refused by name' {
+	set_script true
+	memory_policy MPOL_BIND ''
+	run_container
+	assert_error /linux/memoryPolicy/nodes
+	memory_policy MPOL_LOCAL 0
+	run_container
+	assert_error /linux/memoryPolicy/nodes
+	memory_policy MPOL_BIND 1024
+	run_container
+	assert_error /linux/memoryPolicy/nodes
+	memory_policy MPOL_BIND 1023
+	run_container
+	assert_error 'set the memory policy to MPOL_BIND of nodes 1023'
+}

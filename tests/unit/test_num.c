@@ -218,6 +218,45 @@ static void test_duration(void **state)
 	check_units(rows, ARRAY_SIZE(rows), num_parse_duration_ms);
 }
 
+static void test_list(void **state)
+{
+	static const struct {
+		const char *text;
+		int rc;
+		unsigned long low; /* bits 0 to 63 */
+	} rows[] = {
+		{"0", 0, 1},
+		{"0-3,7", 0, 0x8f},
+		{"63", 0, 1ul << 63},
+		{"2-2", 0, 4},
+		{"3,1,3", 0, 0xa},
+		{"127", 0, 0},
+		{"128", -ERANGE, 0},
+		{"0-128", -ERANGE, 0},
+		{"18446744073709551616", -ERANGE, 0}, /* 2^64 */
+		{"3-1", -EINVAL, 0},
+		{"", -EINVAL, 0},
+		{",", -EINVAL, 0},
+		{"1,", -EINVAL, 0},
+		{"1-", -EINVAL, 0},
+		{"-1", -EINVAL, 0},
+		{"1--2", -EINVAL, 0},
+		{"1;2", -EINVAL, 0},
+		{"1 ", -EINVAL, 0},
+		{"0-7:1/2", -EINVAL, 0},
+	};
+	unsigned long mask[2];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(num_parse_list(rows[i].text, mask, 128), rows[i].rc);
+		if (rows[i].rc == 0)
+			assert_int_equal(mask[0], rows[i].low);
+	}
+	assert_int_equal(num_parse_list("64-127", mask, 128), 0);
+	assert_true(mask[0] == 0 && mask[1] == ~0ul);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -225,6 +264,7 @@ int main(void)
 		cmocka_unit_test(test_i64),  cmocka_unit_test(test_i64_range),
 		cmocka_unit_test(test_id),   cmocka_unit_test(test_user),
 		cmocka_unit_test(test_size), cmocka_unit_test(test_duration),
+		cmocka_unit_test(test_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -543,7 +543,6 @@ static void test_unbuilt(void **state)
 {
 	struct fixture *f = *state;
 	struct oci_intel_rdt rdt = {0};
-	struct oci_memory_policy policy = {0};
 
 	plan_ok(f, &room_unbuilt);
 	f->spec.linux_.intel_rdt = &rdt;
@@ -551,9 +550,6 @@ static void test_unbuilt(void **state)
 	f->spec.linux_.intel_rdt = NULL;
 	f->spec.linux_.net_devices_n = 1;
 	plan_refused(f, &room_unbuilt, SBX_E_UNSUPPORTED, "/linux/netDevices");
-	f->spec.linux_.net_devices_n = 0;
-	f->spec.linux_.memory_policy = &policy;
-	plan_refused(f, &room_unbuilt, SBX_E_UNSUPPORTED, "/linux/memoryPolicy");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

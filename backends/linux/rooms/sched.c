@@ -11,7 +11,6 @@
 #include <linux/ioprio.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/syscall.h>
@@ -20,6 +19,7 @@
 #include "backends/linux/room.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/log.h"
+#include "runtime/base/num.h"
 
 #define CPUS_MAX   8192 /* the largest CONFIG_NR_CPUS that kernels offer */
 #define CPUS_WORDS (CPUS_MAX / (8 * sizeof(unsigned long)))
@@ -75,36 +75,6 @@ static bool word_value(const struct word_row *rows, size_t n, const char *word, 
 	return false;
 }
 
-/* "0-3,7" (cpuset(7), list format) into a mask; false where it is malformed. */
-static bool cpu_list_parse(const char *text, unsigned long mask[CPUS_WORDS])
-{
-	const size_t bits = 8 * sizeof(unsigned long);
-	unsigned long first, last, cpu;
-	char *end;
-
-	memset(mask, 0, CPUS_WORDS * sizeof(mask[0]));
-	for (;;) {
-		if (*text < '0' || *text > '9')
-			return false;
-		first = last = strtoul(text, &end, 10);
-		if (*end == '-') {
-			text = end + 1;
-			if (*text < '0' || *text > '9')
-				return false;
-			last = strtoul(text, &end, 10);
-		}
-		if (first > last || last >= CPUS_MAX)
-			return false;
-		for (cpu = first; cpu <= last; cpu++)
-			mask[cpu / bits] |= 1ul << (cpu % bits);
-		if (*end == '\0')
-			return true;
-		if (*end != ',')
-			return false;
-		text = end + 1;
-	}
-}
-
 static bool is_list(const char *text)
 {
 	return text && text[0] != '\0';
@@ -114,7 +84,7 @@ static int affinity_set(const char *list, const char *member, struct sbx_error *
 {
 	unsigned long mask[CPUS_WORDS];
 
-	if (!cpu_list_parse(list, mask))
+	if (num_parse_list(list, mask, CPUS_MAX) < 0)
 		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/process/execCPUAffinity",
 				   "read %s \"%s\": it is no list of processors", member, list);
 	if (syscall(SYS_sched_setaffinity, 0, sizeof(mask), mask) < 0)

@@ -20,15 +20,9 @@ static bool asks_net_devices(const struct oci_spec *spec)
 	return spec->linux_.net_devices_n > 0;
 }
 
-static bool asks_memory_policy(const struct oci_spec *spec)
-{
-	return spec->linux_.memory_policy != NULL;
-}
-
 static const struct unbuilt_row unbuilt_rows[] = {
 	{"/linux/intelRdt", asks_intel_rdt},
 	{"/linux/netDevices", asks_net_devices},
-	{"/linux/memoryPolicy", asks_memory_policy},
 };
 
 static int unbuilt_plan(struct plan *plan, struct report *report, struct sbx_error *err)

@@ -139,8 +139,3 @@ create_container() {
 	run_sbx ps nothing-of-that-name
 	assert_error 'does not exist'
 }
-
-@test 'events is refused by name' {
-	run_sbx events --stats "$ID"
-	assert_error 'print events'
-}

@@ -161,8 +161,6 @@ void cgroup_remove_abandoned(const struct cgroup *cg);
  */
 int cgroup_recover(struct cgroup *cg, struct sbx_error *err);
 
-/* What update of a running container and `events --stats` need come with their issue. */
-
 /* State store form: an object with manager, mode and hierarchies. */
 void cgroup_write(struct json_writer *w, const char *key, const struct cgroup *cg);
 int cgroup_read(const struct json_node *node, struct cgroup *ret);

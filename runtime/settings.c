@@ -28,6 +28,7 @@ static int read_profile(const char *path, enum file_trust trust,
 static int user_profiles_dir(const struct caller_identity *caller, char *out, size_t size)
 {
 	const char *config = getenv("XDG_CONFIG_HOME");
+	cleanup_file FILE *file = NULL;
 	struct passwd entry, *found = NULL;
 	char text[4096];
 	int n;
@@ -35,8 +36,11 @@ static int user_profiles_dir(const struct caller_identity *caller, char *out, si
 	if (config && config[0] == '/') {
 		n = snprintf(out, size, "%s/sbx-runtime/profiles", config);
 	} else {
-		if (getpwuid_r(caller->outer_uid, &entry, text, sizeof(text), &found) != 0 ||
-		    !found || !found->pw_dir || found->pw_dir[0] != '/')
+		file = fopen("/etc/passwd", "re");
+		while (file && fgetpwent_r(file, &entry, text, sizeof(text), &found) == 0 &&
+		       found->pw_uid != caller->outer_uid)
+			found = NULL;
+		if (!found || !found->pw_dir || found->pw_dir[0] != '/')
 			return -ENOENT;
 		n = snprintf(out, size, "%s/.config/sbx-runtime/profiles", found->pw_dir);
 	}

@@ -1,8 +1,7 @@
 /*
  * U-labels to A-labels (IDNA2008 with the non-transitional mapping of UTS 46).
  *
- * libidn2 is opened on demand, so that a start without such a name neither links nor loads it.
- * Where it is not installed a name with U-labels is refused by name: write its A-labels instead.
+ * Built without libidn2, a name with U-labels is refused by name: write its A-labels instead.
  */
 #ifndef SBX_SPEC_IDNA_H
 #define SBX_SPEC_IDNA_H

@@ -40,7 +40,7 @@ struct option_row {
 
 struct option_values {
 	const char *value; /* last one, or "" for a given flag */
-	const char *list[OPTION_VALUES_MAX];
+	const char **list; /* of an option that may be given again; lives as long as the process */
 	size_t count;
 };
 

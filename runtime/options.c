@@ -67,6 +67,10 @@ static int store_value(const struct option_row *row, struct option_values *value
 	}
 	values->value = text;
 	if (row->kind == OPTION_LIST) {
+		if (!values->list)
+			values->list = calloc(OPTION_VALUES_MAX, sizeof(*values->list));
+		if (!values->list)
+			return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "read the command line");
 		if (values->count == OPTION_VALUES_MAX)
 			return sbx_fail(err, SBX_E_USAGE, 0, "too many --%s options, at most %d",
 					row->name, OPTION_VALUES_MAX);

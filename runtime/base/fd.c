@@ -29,7 +29,7 @@
 int fd_read_all(int fd, size_t max, struct buf *out)
 {
 	size_t before = out->len, got = 0;
-	char chunk[16384];
+	char chunk[4096];
 
 	for (;;) {
 		size_t want = max - got < sizeof(chunk) ? max - got + 1 : sizeof(chunk);

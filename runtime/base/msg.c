@@ -117,11 +117,10 @@ static bool collect_fds(struct msghdr *hdr, struct msg *msg)
 int msg_receive(int fd, const struct msg_protocol *protocol, struct msg *ret)
 {
 	struct header header = {0};
-	struct msg msg;
 	union control control;
 	struct iovec iov[2] = {
 		{.iov_base = &header, .iov_len = sizeof(header)},
-		{.iov_base = msg.payload, .iov_len = sizeof(msg.payload)},
+		{.iov_base = ret->payload, .iov_len = sizeof(ret->payload)},
 	};
 	struct msghdr hdr = {
 		.msg_iov = iov,
@@ -132,29 +131,27 @@ int msg_receive(int fd, const struct msg_protocol *protocol, struct msg *ret)
 	ssize_t n;
 	bool ok;
 
+	ret->fd_count = 0;
 	do {
 		n = recvmsg(fd, &hdr, MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	msg.fd_count = 0;
-	ok = collect_fds(&hdr, &msg);
-	if (n == 0 && msg.fd_count == 0)
+	ok = collect_fds(&hdr, ret);
+	if (n == 0 && ret->fd_count == 0)
 		return -ECONNRESET;
 	ok = ok && !(hdr.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && (size_t)n >= sizeof(header) &&
 	     header.magic == MSG_MAGIC && header.reserved == 0 &&
 	     header.length == (size_t)n - sizeof(header) &&
-	     fits_row(find_row(protocol, header.type), header.length, msg.fd_count);
+	     fits_row(find_row(protocol, header.type), header.length, ret->fd_count);
 	if (!ok) {
-		msg_close_fds(&msg);
+		msg_close_fds(ret);
 		return -EPROTO;
 	}
 	ret->type = header.type;
 	ret->len = header.length;
-	ret->fd_count = msg.fd_count;
-	for (size_t i = 0; i < MSG_FDS_MAX; i++)
-		ret->fds[i] = i < msg.fd_count ? msg.fds[i] : -EBADF;
-	memcpy(ret->payload, msg.payload, header.length);
+	for (size_t i = ret->fd_count; i < MSG_FDS_MAX; i++)
+		ret->fds[i] = -EBADF;
 	return 0;
 }
 

@@ -42,7 +42,8 @@ int msg_socketpair(int ret_fds[2]);
 int msg_send(int fd, const struct msg_protocol *protocol, uint16_t type, const void *payload,
 	     size_t len, const int *fds, size_t fd_count);
 
-/* Receive one message. 0, -ECONNRESET on end of file, -EPROTO, or -errno. Retries on EINTR. */
+/* Receive one message. 0, -ECONNRESET on end of file, -EPROTO, or -errno, and ret holds no
+ * descriptor then. Retries on EINTR. */
 int msg_receive(int fd, const struct msg_protocol *protocol, struct msg *ret);
 
 /* Close every descriptor still held by msg. */

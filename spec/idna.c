@@ -36,9 +36,10 @@ int idna_to_ascii(const char *name, char *ret, size_t size, struct sbx_error *er
 {
 	(void)ret;
 	(void)size;
-	return sbx_fail(err, SBX_E_UNSUPPORTED, 0,
-			"convert the name \"%s\": this program was built without libidn2; write the "
-			"name with its A-labels (xn--...)",
-			name);
+	return sbx_fail(
+		err, SBX_E_UNSUPPORTED, 0,
+		"convert the name \"%s\": this program was built without libidn2; write the "
+		"name with its A-labels (xn--...)",
+		name);
 }
 #endif

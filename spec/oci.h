@@ -350,7 +350,8 @@ int oci_sysctl_path(const char *key, char *ret, size_t size);
 /* The kind of namespace that holds the parameter at that path; false: it is the whole host's. */
 bool oci_sysctl_namespace(const char *path, enum oci_ns *ret);
 
-/* The closed lists of config-linux.md, of seccomp and of memoryPolicy, sorted and NULL-terminated. */
+/* The closed lists of config-linux.md, of seccomp and of memoryPolicy, sorted and NULL-terminated.
+ */
 extern const char *const oci_seccomp_actions[];
 extern const char *const oci_seccomp_operators[];
 extern const char *const oci_seccomp_architectures[];

@@ -28,12 +28,12 @@ loader_of() {
 	grep -aoEm1 '/lib[a-z0-9]*/ld-[a-zA-Z0-9_.-]+' "$1" | head -n 1
 }
 
-# The image brings its own loader and a script that asks for "itself" as its interpreter.
+# The image brings its own loader and a script that asks for "itself" as its interpreter. A static
+# program has no loader to be replaced: then the program itself runs in the container.
 plant_script() {
 	local loader
 
-	loader=$(loader_of "$SBX_RUNTIME")
-	[ -n "$loader" ] || skip_host 'the program is linked statically'
+	loader=$(loader_of "$NAIVE")
 	mkdir -p "$BUNDLE/rootfs${loader%/*}"
 	cp "$SBX_TEST_BIN/interpreter" "$BUNDLE/rootfs$loader"
 	printf '#!/proc/self/exe\n' >"$BUNDLE/rootfs/script"
@@ -48,6 +48,19 @@ plant_interpreter() {
 	padded=$(printf "/proc/self/exe%$((${#loader} - 14))s" '' | sed 's/ /\\x00/g')
 	sed "0,\\|$loader|s|$loader|$padded|" "$NAIVE" >"$BUNDLE/rootfs/interpreted"
 	chmod 755 "$BUNDLE/rootfs/interpreted"
+}
+
+has_loader() {
+	[ -n "$(loader_of "$SBX_RUNTIME")" ]
+}
+
+# assert_script_failed: the container's script got no further than to the read-only program.
+assert_script_failed() {
+	if has_loader; then
+		assert_same 'the attack' EROFS "$(script_found)"
+	else
+		wait_until 15 grep -q 'unknown verb' "$BATS_TEST_TMPDIR/stderr"
+	fi
 }
 
 script_found() {
@@ -69,7 +82,7 @@ script_found() {
 	create_container
 	run_sbx start "$ID"
 	assert_status 0
-	assert_same 'the attack' EROFS "$(script_found)"
+	assert_script_failed
 	sbx delete --force "$ID"
 	use_profile
 	create_container
@@ -83,7 +96,7 @@ script_found() {
 	start_sleeper
 	sbx_detached exec --detach "$ID" /script
 	assert_status 0
-	assert_same 'the attack' EROFS "$(script_found)"
+	assert_script_failed
 	sbx delete --force "$ID"
 	use_profile
 	start_sleeper

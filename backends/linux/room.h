@@ -56,7 +56,8 @@ struct run {
 	int executable_fd;     /* -1: resolved by path at exec */
 	int landlock_fd;       /* ruleset */
 	int *mount_fds;	       /* prepared sources, one per plan mount, -EBADF where none */
-	uint64_t *mount_ids;   /* child: the new file system of each plan mount, 0: none */
+	uint64_t *mount_ids;   /* child, under a profile: the new file system of each plan mount, 0:
+				  none */
 	struct cgroup *cgroup; /* the container's group (cgroup/cgroup.h), resolved before the
 				  first stage, made at STAGE_PREPARE, and saved to the state store
 				  before and after that; NULL: none */
@@ -89,7 +90,6 @@ struct room {
 extern const struct room *const linux_rooms[];
 extern const size_t linux_rooms_n;
 
-/* The process that is set up: that of the bundle, or the one of an exec. NULL: none was given. */
 /* Hooks that run while the container is made, with its mounts and its network in their hands. */
 static inline bool room_has_create_hooks(const struct plan *plan)
 {
@@ -99,6 +99,7 @@ static inline bool room_has_create_hooks(const struct plan *plan)
 	       hooks->n[HOOK_CREATE_CONTAINER];
 }
 
+/* The process that is set up: that of the bundle, or the one of an exec. NULL: none was given. */
 static inline const struct oci_process *room_process(const struct plan *plan)
 {
 	return plan->process.process ? plan->process.process : plan->spec->process;

@@ -107,6 +107,18 @@ int fd_write_value_at(int dirfd, const char *name, const char *value)
 	return (size_t)n == len ? 0 : -EIO;
 }
 
+int fd_mount_id(int fd, uint64_t *ret_id)
+{
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &stx) < 0)
+		return -errno;
+	if (!(stx.stx_mask & STATX_MNT_ID))
+		return -ENOSYS;
+	*ret_id = stx.stx_mnt_id;
+	return 0;
+}
+
 /* "DIR/.BASE.RANDOM": beside its target, so that rename(2) stays on one file system. */
 static int temporary_name(const char *name, char *out, size_t size)
 {
@@ -122,18 +134,6 @@ static int temporary_name(const char *name, char *out, size_t size)
 	n = snprintf(out, size, "%.*s.%.200s.%016llx", (int)(base - name), name, base,
 		     (unsigned long long)random);
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
-}
-
-int fd_mount_id(int fd, uint64_t *ret_id)
-{
-	struct statx stx;
-
-	if (statx(fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &stx) < 0)
-		return -errno;
-	if (!(stx.stx_mask & STATX_MNT_ID))
-		return -ENOSYS;
-	*ret_id = stx.stx_mnt_id;
-	return 0;
 }
 
 int fd_replace_file_at(int dirfd, const char *name, const void *data, size_t len, mode_t mode)

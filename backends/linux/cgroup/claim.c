@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/path.h"
 
 #define GROUP_MARK	  S_ISVTX
 #define CLAIM_TRIES	  16
@@ -156,13 +157,9 @@ void cgroup_remove_abandoned(const struct cgroup *cg)
 
 static bool holds_caller(const struct cgroup_hierarchy *h, const struct cgroup_layout *own)
 {
-	size_t len = strlen(h->path);
-
 	for (size_t i = 0; i < own->n; i++) {
-		const char *path = cgroup_mount_own(&own->v[i]);
-
-		if (strcmp(own->v[i].mount, h->mount) == 0 && strncmp(path, h->path, len) == 0 &&
-		    (path[len] == '\0' || path[len] == '/'))
+		if (strcmp(own->v[i].mount, h->mount) == 0 &&
+		    path_is_below(cgroup_mount_own(&own->v[i]), h->path))
 			return true;
 	}
 	return false;

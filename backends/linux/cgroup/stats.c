@@ -142,14 +142,20 @@ static const char *line_of(const char *text, const char *key)
 	return text ? text + len + 1 : NULL;
 }
 
+/* The hierarchy that counts for a controller: its own, or cgroup2. NULL: none. */
+static const struct cgroup_hierarchy *counting(const struct cgroup *cg, const char *controller)
+{
+	const struct cgroup_hierarchy *h = cgroup_find_v1(cg, controller);
+
+	return h ? h : cgroup_find_unified(cg);
+}
+
 static bool figure_read(struct reading *r, const struct figure *figure, uint64_t *ret)
 {
-	const struct cgroup_hierarchy *h = cgroup_find_v1(r->cg, figure->controller);
-	const struct source *source = h ? &figure->v1 : &figure->v2;
+	const struct cgroup_hierarchy *h = counting(r->cg, figure->controller);
+	const struct source *source = h && !h->unified ? &figure->v1 : &figure->v2;
 	const char *text = r->text;
 
-	if (!h)
-		h = cgroup_find_unified(r->cg);
 	if (!source->file || read_text(r, h, source->file) < 0)
 		return false;
 	if (source->key)
@@ -212,10 +218,9 @@ static void write_cpu(struct reading *r, struct json_writer *w)
 
 static void write_raw(struct reading *r, struct json_writer *w)
 {
-	const struct cgroup_hierarchy *h = cgroup_find_v1(r->cg, "memory");
 	char *rest, *line;
 
-	if (read_text(r, h ? h : cgroup_find_unified(r->cg), "memory.stat") < 0)
+	if (read_text(r, counting(r->cg, "memory"), "memory.stat") < 0)
 		return;
 	json_begin_object(w, "raw");
 	for (line = strtok_r(r->text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
@@ -369,15 +374,13 @@ static void write_page_size(struct reading *r, const char *size, struct json_wri
 
 static void write_huge_pages(struct reading *r, struct json_writer *w)
 {
-	const struct cgroup_hierarchy *h = cgroup_find_v1(r->cg, "hugetlb");
-	const char *suffix = h ? ".usage_in_bytes" : ".current";
+	const struct cgroup_hierarchy *h = counting(r->cg, "hugetlb");
+	const char *suffix = h && !h->unified ? ".usage_in_bytes" : ".current";
 	cleanup_dir DIR *dir = NULL;
 	struct dirent *entry;
 	char size[32];
 	int fd = -1;
 
-	if (!h)
-		h = cgroup_find_unified(r->cg);
 	json_begin_object(w, "hugetlb");
 	if (h)
 		fd = cgroup_open_file(h, ".", O_RDONLY | O_DIRECTORY);

@@ -340,7 +340,8 @@ static int apply_filesystem(struct run *run, size_t i, struct sbx_error *err)
 	if (r < 0)
 		return r;
 	/* without mount ids (before Linux 5.8) none is known as the container's own */
-	fd_mount_id(fd, &run->mount_ids[i]);
+	if (run->plan->view.kind != VIEW_NONE)
+		fd_mount_id(fd, &run->mount_ids[i]);
 	if (m->read_only_late)
 		run->mount_fds[i] = take_fd(&fd);
 	return 0;

@@ -68,9 +68,8 @@ int view_mounts_read(struct view_build *b, struct sbx_error *err)
 		     : 0;
 }
 
-static const struct mount_line *line_of(const struct view_build *b, int fd)
+static const struct mount_line *line_by_id(const struct view_build *b, uint64_t id)
 {
-	uint64_t id = mount_id(fd);
 	size_t i;
 
 	for (i = 0; i < b->lines_n; i++) {
@@ -78,6 +77,11 @@ static const struct mount_line *line_of(const struct view_build *b, int fd)
 			return &b->lines[i];
 	}
 	return NULL;
+}
+
+static const struct mount_line *line_of(const struct view_build *b, int fd)
+{
+	return line_by_id(b, mount_id(fd));
 }
 
 bool view_is_on_root(const struct view_build *b, int fd)
@@ -380,16 +384,12 @@ static bool is_stay(const struct view_build *b, const struct mount_line *line)
 static bool is_own_proc_part(const struct view_build *b, const struct mount_line *line,
 			     const char *inside)
 {
-	size_t i;
+	const struct mount_line *own;
 
 	if (!b->stays[STAY_PROC].own || !path_is_below(inside, "/proc"))
 		return false;
-	for (i = 0; i < b->lines_n; i++) {
-		if (b->lines[i].id == b->stays[STAY_PROC].mount_id)
-			return strcmp(b->lines[i].device, line->device) == 0 &&
-			       strcmp(line->root, "/") != 0;
-	}
-	return false;
+	own = line_by_id(b, b->stays[STAY_PROC].mount_id);
+	return own && strcmp(own->device, line->device) == 0 && strcmp(line->root, "/") != 0;
 }
 
 /* Another process's view of processes, or our own a second time, where no mask reaches, is hidden;

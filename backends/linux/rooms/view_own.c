@@ -164,7 +164,7 @@ static int own_add_links(struct gather *g, const char *path, unsigned depth)
 
 	if (depth == LINKS_MAX)
 		return -ELOOP;
-	if (!getcwd(folder, sizeof(folder)))
+	if (path[0] != '/' && !getcwd(folder, sizeof(folder)))
 		return -errno;
 	r = path[0] == '/' ? join(way, "/", path + 1) : join(way, folder, path);
 	for (i = 1; r == 0 && way[i - 1]; i++) {
@@ -197,7 +197,7 @@ static int own_add(struct gather *g, const char *path, bool strict)
 
 	if (!path || !realpath(path, real))
 		return 0;
-	r = own_add_links(g, path, 0);
+	r = strcmp(path, real) == 0 ? 0 : own_add_links(g, path, 0);
 	return r < 0 ? r : own_add_real(g, real, strict);
 }
 

@@ -31,6 +31,7 @@
 #include "backends/linux/spawn.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/kernel.h"
+#include "runtime/base/prefault.h"
 #include "runtime/base/proc.h"
 #include "runtime/base/procfs.h"
 
@@ -172,6 +173,7 @@ static void take_end(struct run *run, int ends[2], int mine)
 
 static pid_t become_child(struct run *run, int ends[2])
 {
+	prefault_child();
 	take_end(run, ends, 1);
 	run->pid = 0;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -197,6 +199,7 @@ static pid_t spawn_directly(struct run *run, int ends[2], int cgroup_fd, struct 
 	if (pid < 0)
 		return fail_spawn(pid, err);
 	if (pid > 0) {
+		prefault_parent();
 		take_end(run, ends, 0);
 		run->pid = pid;
 		return pid;
@@ -305,6 +308,7 @@ pid_t spawn_joiner(struct run *run, struct sbx_error *err)
 		return fail_spawn(pid, err);
 	if (pid == 0)
 		return become_child(run, ends);
+	prefault_parent();
 	take_end(run, ends, 0);
 	run->pid = pid;
 	return pid;

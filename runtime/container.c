@@ -24,6 +24,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/log.h"
+#include "runtime/base/prefault.h"
 #include "runtime/base/proc.h"
 #include "runtime/container.h"
 #include "runtime/inherit.h"
@@ -78,6 +79,7 @@ static int open_bundle(struct container *c, const struct create_request *request
 				rc == -ENOENT ? " (`spec` writes one; run takes a bundle by a path "
 						"with a slash)"
 					      : "");
+	prefault_heap(config->len);
 	return 0;
 }
 
@@ -527,6 +529,7 @@ int container_load_spec(struct container *c, struct sbx_error *err)
 	cleanup_buf struct buf text = BUF_INIT;
 	int rc = store_read_file(c->dir_fd, "config.json", CONFIG_BYTES_MAX, &text, err);
 
+	prefault_heap(text.len);
 	return rc < 0 ? rc : oci_parse(&c->arena, text.data, text.len, &c->spec, err);
 }
 

@@ -27,9 +27,10 @@
 #error "the early entry is written for x86_64"
 #endif
 
-#define PAGE	      4096UL
-#define STACK_TOUCHED (18 * PAGE) /* what create and run use; the kernel maps 32 pages at execve   \
-				   */
+#define PAGE 4096UL
+#define STACK_TOUCHED                                                                              \
+	(18 * PAGE) /* what create and run use; the kernel maps 32 pages at execve                 \
+		     */
 
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 

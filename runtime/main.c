@@ -14,7 +14,6 @@
 #include "config.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
-#include "runtime/base/prefault.h"
 #include "runtime/base/proc.h"
 #include "runtime/cmd.h"
 #include "runtime/options.h"
@@ -263,8 +262,6 @@ int main(int argc, char **argv)
 		wrong_use("", "", &err);
 	if (rc == 0 && cmd && cmd->needs_own_image)
 		rc = self_image_ensure(argv, &err);
-	if (rc == 0 && cmd && cmd->needs_own_image)
-		prefault_heap();
 	if (rc == 0 && cmd)
 		rc = run_verb(cmd, &global, argc - operand, argv + operand, &failure_status, &err);
 	if (rc >= 0)

@@ -1,14 +1,17 @@
+#include <malloc.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "runtime/base/prefault.h"
 
-#define PAGE	       4096UL
-#define MALLOC_TOP_PAD (33 * PAGE) /* what malloc(3) takes from brk(2) at a time: M_TOP_PAD */
-#define HEAP_USED      (10 * PAGE)
-#define STACK_BELOW    (4 * PAGE)
-#define STACK_ABOVE    (12 * PAGE)
+#define PAGE	    4096UL
+#define HEAP_BASE   (8 * PAGE)
+#define HEAP_MAX    (64 * PAGE)
+#define HEAP_SHARED (10 * PAGE) /* what both sides of a clone go on writing */
+#define HEAP_KEPT   (1 << 20)	/* bytes: neither mapped apart nor given back */
+#define STACK_BELOW (4 * PAGE)
+#define STACK_ABOVE (12 * PAGE)
 
 /* Set by the linker: end(3). */
 extern char __executable_start[], etext[], __data_start[], end[];
@@ -22,10 +25,19 @@ static void populate(uintptr_t from, uintptr_t to, int advice)
 		madvise((void *)from, to - from, advice);
 }
 
-void prefault_heap(void)
+void prefault_heap(size_t len)
 {
-	heap_start = (uintptr_t)sbrk(0) - MALLOC_TOP_PAD;
-	populate(heap_start, heap_start + HEAP_USED, MADV_POPULATE_WRITE);
+	size_t bytes = len < HEAP_MAX / 16 ? HEAP_BASE + 12 * len : HEAP_MAX;
+	void *place;
+
+	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
+	mallopt(M_MMAP_THRESHOLD, HEAP_KEPT);
+	place = malloc(bytes);
+	if (!place)
+		return;
+	heap_start = (uintptr_t)place;
+	populate(heap_start, heap_start + bytes, MADV_POPULATE_WRITE);
+	free(place);
 }
 
 void prefault_parent(void)
@@ -33,7 +45,7 @@ void prefault_parent(void)
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
 	populate((uintptr_t)__data_start, (uintptr_t)end, MADV_POPULATE_WRITE);
-	populate(heap_start, heap_start + HEAP_USED, MADV_POPULATE_WRITE);
+	populate(heap_start, heap_start + HEAP_SHARED, MADV_POPULATE_WRITE);
 	populate(here - STACK_BELOW, here + STACK_ABOVE, MADV_POPULATE_WRITE);
 }
 

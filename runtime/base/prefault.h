@@ -6,8 +6,10 @@
 #ifndef SBX_BASE_PREFAULT_H
 #define SBX_BASE_PREFAULT_H
 
-/* What parsing a bundle takes of the heap. To be called before anything large is allocated. */
-void prefault_heap(void);
+#include <stddef.h>
+
+/* What parsing a document of len bytes, and what follows from it, takes of the heap. */
+void prefault_heap(size_t len);
 
 /* After a clone without shared memory: own copies of the pages that both sides go on writing. */
 void prefault_parent(void);

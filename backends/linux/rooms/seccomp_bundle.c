@@ -255,10 +255,16 @@ unsigned seccomp_bundle_flags(const struct oci_seccomp *seccomp)
 struct entry {
 	uint32_t number;
 	uint32_t action;		    /* SECCOMP_RET_* with data */
-	uint32_t order;			    /* position in the document */
 	uint32_t multiplexed;		    /* not 0: the first argument is this index, no args */
 	const struct oci_seccomp_arg *args; /* conditions that must all hold */
 	size_t args_n;
+};
+
+/* Where an entry stands among those of its machine. Sorted instead of the entries: a third of the
+ * size. */
+struct place {
+	uint64_t key; /* number, then plain ones first, then strictest first */
+	uint32_t index;
 };
 
 struct machine {
@@ -272,7 +278,8 @@ struct compiler {
 	const struct oci_seccomp *seccomp;
 	uint32_t default_action;
 	bpf_label default_label;
-	struct entry *entries; /* of the machine at hand */
+	struct entry *entries; /* of the machine at hand, in the document's order */
+	struct place *places;
 	size_t n, cap;
 	int64_t newest; /* largest number that the profile names, -1: none */
 	bool failed;
@@ -289,24 +296,33 @@ static uint32_t action_value(const char *word, const struct oci_opt_u64 *errno_r
 	return row->value | (errno_ret->set ? (uint32_t)errno_ret->v : EPERM);
 }
 
-static struct entry *entry_add(struct compiler *c, uint32_t number, uint32_t action, uint32_t order)
+static bool entries_grow(struct compiler *c)
 {
-	struct entry *grown;
+	size_t cap = c->cap ? c->cap * 2 : 512;
+	struct entry *entries = realloc(c->entries, cap * sizeof(*entries));
+	struct place *places;
 
-	if (c->n == c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 512;
+	if (entries)
+		c->entries = entries;
+	places = entries ? realloc(c->places, cap * sizeof(*places)) : NULL;
+	if (!places)
+		return false;
+	c->places = places;
+	c->cap = cap;
+	return true;
+}
 
-		grown = realloc(c->entries, cap * sizeof(*grown));
-		if (!grown) {
-			c->failed = true;
-			return NULL;
-		}
-		c->entries = grown;
-		c->cap = cap;
+static struct entry *entry_add(struct compiler *c, uint32_t number, uint32_t action)
+{
+	struct entry *entry;
+
+	if (c->n == c->cap && !entries_grow(c)) {
+		c->failed = true;
+		return NULL;
 	}
-	grown = &c->entries[c->n++];
-	*grown = (struct entry){.number = number, .action = action, .order = order};
-	return grown;
+	entry = &c->entries[c->n++];
+	*entry = (struct entry){.number = number, .action = action};
+	return entry;
 }
 
 static bool has_repeated_index(const struct oci_seccomp_rule *rule)
@@ -324,7 +340,7 @@ static bool has_repeated_index(const struct oci_seccomp_rule *rule)
 
 /* A rule for one number: conditions together, or each alone where one argument has several. */
 static void rule_add(struct compiler *c, const struct oci_seccomp_rule *rule, uint32_t action,
-		     uint32_t order, uint32_t number)
+		     uint32_t number)
 {
 	bool together = !has_repeated_index(rule);
 	struct entry *entry;
@@ -335,7 +351,7 @@ static void rule_add(struct compiler *c, const struct oci_seccomp_rule *rule, ui
 	if (action == c->default_action)
 		return;
 	for (i = 0; i < rule->args_n || i == 0; i++) {
-		entry = entry_add(c, number, action, order);
+		entry = entry_add(c, number, action);
 		if (!entry)
 			return;
 		entry->args = rule->args_n ? &rule->args[i] : NULL;
@@ -360,14 +376,14 @@ static void multiplexed_add(struct compiler *c, const struct oci_seccomp_rule *r
 	if (model->action == c->default_action ||
 	    (rule->args_n > 0 && action_rank(model->action) >= action_rank(c->default_action)))
 		return;
-	entry = entry_add(c, model->number, model->action, model->order);
+	entry = entry_add(c, model->number, model->action);
 	if (entry)
 		entry->multiplexed = model->multiplexed;
 }
 
 /* libseccomp names multiplexed calls of i386 by -(100 + index) and -(200 + index). */
 static void i386_pseudo_add(struct compiler *c, const struct oci_seccomp_rule *rule,
-			    uint32_t action, uint32_t order, int pseudo)
+			    uint32_t action, int pseudo)
 {
 	bool is_ipc = pseudo <= -200;
 	uint32_t index = (uint32_t)(-pseudo - (is_ipc ? 200 : 100));
@@ -377,11 +393,10 @@ static void i386_pseudo_add(struct compiler *c, const struct oci_seccomp_rule *r
 	if (index >= count)
 		return;
 	if (table[index] != 0)
-		rule_add(c, rule, action, order, table[index]);
+		rule_add(c, rule, action, table[index]);
 	multiplexed_add(c, rule,
 			&(struct entry){.number = is_ipc ? I386_IPC : I386_SOCKETCALL,
 					.action = action,
-					.order = order,
 					.multiplexed = index});
 }
 
@@ -417,9 +432,9 @@ static void entries_collect(struct compiler *c, const struct machine *machine)
 		for (k = 0; k < rule->names.n; k++) {
 			number = number_resolve(machine, rule->names.v[k]);
 			if (number >= 0)
-				rule_add(c, rule, action, (uint32_t)i, (uint32_t)number);
+				rule_add(c, rule, action, (uint32_t)number);
 			else if (machine->token == SCMP_ARCH_X86 && number <= -100 && number > -300)
-				i386_pseudo_add(c, rule, action, (uint32_t)i, number);
+				i386_pseudo_add(c, rule, action, number);
 			else if (number == __NR_SCMP_ERROR)
 				log_debug("skip the seccomp rule for unknown system call \"%s\"",
 					  rule->names.v[k]);
@@ -432,20 +447,28 @@ static bool is_plain(const struct entry *entry)
 	return entry->args_n == 0 && entry->multiplexed == 0;
 }
 
-static int entry_compare(const void *left, const void *right)
+static uint64_t entry_key(const struct entry *entry)
 {
-	const struct entry *a = left, *b = right;
-	bool a_plain = is_plain(a), b_plain = is_plain(b);
+	uint32_t rank = (uint32_t)action_rank(entry->action) ^ UINT32_C(0x80000000);
 
-	if (a->number != b->number)
-		return a->number < b->number ? -1 : 1;
-	if (a_plain != b_plain)
-		return a_plain ? -1 : 1;
-	if (!a_plain && action_rank(a->action) != action_rank(b->action))
-		return action_rank(a->action) < action_rank(b->action) ? -1 : 1;
-	if (a->order != b->order)
-		return a->order < b->order ? -1 : 1;
-	return 0;
+	return (uint64_t)entry->number << 32 | (is_plain(entry) ? 0 : 1 + (rank >> 16));
+}
+
+static int place_compare(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static void entries_sort(struct compiler *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		c->places[i] = (struct place){entry_key(&c->entries[i]), (uint32_t)i};
+	if (c->n > 0)
+		qsort(c->places, c->n, sizeof(*c->places), place_compare);
 }
 
 /* Offset of a half of an argument in struct seccomp_data (16 bytes of head, 8 per argument). */
@@ -505,22 +528,24 @@ static bpf_label condition(struct bpf_asm *a, const struct oci_seccomp_arg *arg,
 	return half_compare(a, &high, then, below);
 }
 
-/* All rules of one number, entries first..first+n-1. */
-static bpf_label chain(struct compiler *c, const struct entry *entries, size_t n, bool is_64)
+/* All rules of one number, at n places. */
+static bpf_label chain(struct compiler *c, const struct place *places, size_t n, bool is_64)
 {
 	bpf_label next = c->default_label, match;
 	size_t i, k;
 
-	if (is_plain(&entries[0]))
-		return bpf_return(&c->code, entries[0].action);
+	if (is_plain(&c->entries[places[0].index]))
+		n = 1;
 	for (i = n; i-- > 0;) {
-		match = bpf_return(&c->code, entries[i].action);
-		if (entries[i].multiplexed)
+		const struct entry *entry = &c->entries[places[i].index];
+
+		match = bpf_return(&c->code, entry->action);
+		if (entry->multiplexed)
 			match = bpf_load(
 				&c->code, arg_offset(0, false),
-				bpf_branch(&c->code, BPF_JEQ, entries[i].multiplexed, match, next));
-		for (k = entries[i].args_n; k-- > 0;)
-			match = condition(&c->code, &entries[i].args[k], is_64, match, next);
+				bpf_branch(&c->code, BPF_JEQ, entry->multiplexed, match, next));
+		for (k = entry->args_n; k-- > 0;)
+			match = condition(&c->code, &entry->args[k], is_64, match, next);
 		next = match;
 	}
 	return next;
@@ -534,18 +559,17 @@ static size_t machine_ranges(struct compiler *c, const struct machine *machine, 
 	size_t i, k;
 
 	entries_collect(c, machine);
-	if (c->n > 0)
-		qsort(c->entries, c->n, sizeof(*c->entries), entry_compare);
+	entries_sort(c);
 	ranges[n++] = (struct bpf_range){.first = first, .target = c->default_label};
 	for (i = 0; i < c->n; i = k) {
-		uint32_t number = c->entries[i].number;
+		uint32_t number = (uint32_t)(c->places[i].key >> 32);
 
-		for (k = i + 1; k < c->n && c->entries[k].number == number; k++)
+		for (k = i + 1; k < c->n && c->places[k].key >> 32 == number; k++)
 			;
 		if (ranges[n - 1].first == number)
 			n--;
 		ranges[n++] = (struct bpf_range){
-			.first = number, .target = chain(c, &c->entries[i], k - i, machine->is_64)};
+			.first = number, .target = chain(c, &c->places[i], k - i, machine->is_64)};
 		ranges[n++] = (struct bpf_range){.first = number + 1, .target = c->default_label};
 	}
 	if (c->newest >= 0 && (c->default_action & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO)
@@ -672,6 +696,7 @@ int seccomp_bundle_compile(const struct oci_seccomp *seccomp, struct bpf_program
 	r = c.failed ? -ENOMEM : bpf_finish(&c.code, entry, ret);
 	bpf_release(&c.code);
 	free(c.entries);
+	free(c.places);
 	if (r == -E2BIG)
 		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/linux/seccomp",
 				   "compile the seccomp profile: it needs more than %d "

@@ -124,9 +124,10 @@ static int check_covered(int fd, const struct plan_mount *m, struct sbx_error *e
 	return sbx_fail(err, SBX_E_UNSAFE_PATH, 0, "cannot be mounted because it is inside /proc");
 }
 
-static int open_or_make(int root_fd, const struct plan_mount *m, bool directory, bool *ret_existed)
+static int open_or_make(int root_fd, const struct plan_mount *m, int source_fd, bool *ret_existed)
 {
 	const char *d = m->destination;
+	struct stat st = {.st_mode = S_IFDIR};
 	int fd;
 
 	if (is_proc_replaceable(d))
@@ -134,14 +135,17 @@ static int open_or_make(int root_fd, const struct plan_mount *m, bool directory,
 	if (m->destination_nofollow)
 		fd = path_open_in_root_nofollow(root_fd, d, O_PATH);
 	else
-		fd = path_open_in_root(root_fd, d, O_PATH | (directory ? O_DIRECTORY : 0), 0);
+		fd = path_open_in_root(root_fd, d, O_PATH, 0);
 	*ret_existed = fd != -ENOENT;
 	if (fd != -ENOENT)
 		return fd;
-	return directory ? make_directory(root_fd, d) : path_make_file_in_root(root_fd, d, 0644);
+	if (source_fd >= 0 && fstat(source_fd, &st) < 0)
+		return -errno;
+	return S_ISDIR(st.st_mode) ? make_directory(root_fd, d)
+				   : path_make_file_in_root(root_fd, d, 0644);
 }
 
-int mount_target_open(int root_fd, const struct plan_mount *m, bool directory, bool *ret_existed,
+int mount_target_open(int root_fd, const struct plan_mount *m, int source_fd, bool *ret_existed,
 		      struct sbx_error *err)
 {
 	cleanup_fd int fd = -EBADF;
@@ -153,7 +157,7 @@ int mount_target_open(int root_fd, const struct plan_mount *m, bool directory, b
 		if (fd < 0)
 			return fd;
 	} else {
-		fd = open_or_make(root_fd, m, directory, &existed);
+		fd = open_or_make(root_fd, m, source_fd, &existed);
 		if (fd < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -fd, "open the destination");
 	}

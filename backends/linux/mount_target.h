@@ -15,11 +15,12 @@
 int mount_target_check(const struct plan_mount *m, const char *pointer, struct sbx_error *err);
 
 /*
- * Open (and make, where missing) the target of m below root_fd; directory tells what the source is.
- * The caller's umask must be 0. *ret_existed tells whether it was there. Returns an O_PATH
+ * Open (and make, where missing) the target of m below root_fd: a directory, or what source_fd is
+ * where that is not negative. The caller's umask must be 0. *ret_existed tells whether it was
+ * there; what is no fit for the source the kernel refuses when it is attached. Returns an O_PATH
  * descriptor or -errno.
  */
-int mount_target_open(int root_fd, const struct plan_mount *m, bool directory, bool *ret_existed,
+int mount_target_open(int root_fd, const struct plan_mount *m, int source_fd, bool *ret_existed,
 		      struct sbx_error *err);
 
 /* fd is the root directory of a procfs. */

@@ -1,11 +1,12 @@
 /*
  * launch ROUNDS FILE: measures commands against each other. FILE holds one contestant per line,
- * "NAME<TAB>WORD<TAB>WORD...", and is read before anything is measured. Each round runs every
- * contestant once, in an order that rotates, so that a busy moment of the machine hits all alike.
+ * "NAME<TAB>WORD<TAB>WORD...", and is read before anything is measured; the word ";" stands between
+ * commands that run one after the other. Each round runs every contestant once, in an order that
+ * rotates, so that a busy moment of the machine hits all alike.
  *
- * Prints one line per run: NAME, wall time in microseconds, CPU time (user and system, of the child
- * and of all that it waited for) in microseconds, peak resident memory in KiB. A contestant that
- * fails ends the program.
+ * Prints one line per run: NAME, wall time in microseconds, CPU time (user and system, of the
+ * children and of all that they waited for) in microseconds, peak resident memory in KiB. A
+ * contestant that fails ends the program.
  *
  * ru_maxrss counts the pages that a child shares with its parent at fork(): this program is static,
  * small, and uses vfork(2), so that they do not count.
@@ -31,6 +32,7 @@ struct contestant {
 static char text[65536];
 static struct contestant contestants[CONTESTANTS_MAX];
 static int contestants_n;
+static int quiet_fd; /* what contestants print is not looked at */
 
 static void read_contestants(const char *path)
 {
@@ -63,29 +65,49 @@ static long microseconds(struct timeval t)
 	return t.tv_sec * 1000000L + t.tv_usec;
 }
 
-static void measure(const struct contestant *c)
+/* Runs one command; what it used is added up. */
+static void run(const char *name, char *const *argv, long *cpu, long *peak)
 {
-	struct timespec before, after;
 	struct rusage usage;
 	int status;
-	pid_t pid;
+	pid_t pid = vfork();
 
-	clock_gettime(CLOCK_MONOTONIC, &before);
-	pid = vfork();
 	if (pid == 0) {
-		execv(c->argv[0], c->argv);
+		dup2(quiet_fd, STDOUT_FILENO);
+		execv(argv[0], argv);
 		_exit(127);
 	}
 	if (pid < 0 || wait4(pid, &status, 0, &usage) != pid)
 		exit(2);
-	clock_gettime(CLOCK_MONOTONIC, &after);
 	if (status != 0) {
-		fprintf(stderr, "%s failed: wait status %#x\n", c->name, (unsigned int)status);
+		fprintf(stderr, "%s failed: wait status %#x\n", name, (unsigned int)status);
 		exit(1);
 	}
+	*cpu += microseconds(usage.ru_utime) + microseconds(usage.ru_stime);
+	if (*peak < usage.ru_maxrss)
+		*peak = usage.ru_maxrss;
+}
+
+static void measure(const struct contestant *c)
+{
+	struct timespec before, after;
+	long cpu = 0, peak = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	for (char *const *argv = c->argv; argv[0];) {
+		char *words[WORDS_MAX];
+		int n = 0;
+
+		for (; *argv && strcmp(*argv, ";") != 0; argv++)
+			words[n++] = *argv;
+		words[n] = NULL;
+		argv += *argv ? 1 : 0;
+		run(c->name, words, &cpu, &peak);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &after);
 	printf("%s %ld %ld %ld\n", c->name,
 	       (after.tv_sec - before.tv_sec) * 1000000L + (after.tv_nsec - before.tv_nsec) / 1000,
-	       microseconds(usage.ru_utime) + microseconds(usage.ru_stime), usage.ru_maxrss);
+	       cpu, peak);
 	fflush(stdout);
 }
 
@@ -97,6 +119,7 @@ int main(int argc, char **argv)
 		return 2;
 	rounds = atoi(argv[1]);
 	read_contestants(argv[2]);
+	quiet_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	for (int round = 0; round < rounds; round++)
 		for (int i = 0; i < contestants_n; i++)
 			measure(&contestants[(round + i) % contestants_n]);

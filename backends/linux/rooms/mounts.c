@@ -320,7 +320,7 @@ static int apply_filesystem(struct run *run, size_t i, struct sbx_error *err)
 	bool existed;
 	int r;
 
-	target = mount_target_open(run->rootfs_fd, m, true, &existed, err);
+	target = mount_target_open(run->rootfs_fd, m, -EBADF, &existed, err);
 	if (target < 0)
 		return target;
 	if (m->inherit_mode && existed) {
@@ -351,7 +351,6 @@ static int apply_bind(struct run *run, size_t i, struct sbx_error *err)
 {
 	const struct plan_mount *m = &run->plan->mounts.v[i];
 	cleanup_fd int target = -EBADF, fd = -EBADF;
-	struct stat st;
 	bool existed;
 	int r;
 
@@ -363,9 +362,7 @@ static int apply_bind(struct run *run, size_t i, struct sbx_error *err)
 	fd = mount_make_bind(run->rootfs_fd, m, take_fd(&run->mount_fds[i]), err);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, errno, "stat source \"%s\"", m->source);
-	target = mount_target_open(run->rootfs_fd, m, S_ISDIR(st.st_mode), &existed, err);
+	target = mount_target_open(run->rootfs_fd, m, fd, &existed, err);
 	if (target < 0)
 		return target;
 	return attach(m, fd, target, err);
@@ -387,7 +384,7 @@ static int apply_cgroup(struct run *run, size_t i, struct sbx_error *err)
 	cleanup_fd int target = -EBADF;
 	bool existed;
 
-	target = mount_target_open(run->rootfs_fd, m, true, &existed, err);
+	target = mount_target_open(run->rootfs_fd, m, -EBADF, &existed, err);
 	return target < 0 ? target : mount_cgroup_view(run, m, target, err);
 }
 

@@ -28,6 +28,7 @@
 #include "runtime/base/proc.h"
 #include "runtime/container.h"
 #include "runtime/inherit.h"
+#include "runtime/listener.h"
 #include "runtime/profile_sources.h"
 #include "runtime/sockets.h"
 
@@ -245,7 +246,7 @@ int container_hook_state(void *container, const char *status, pid_t pid, struct 
 		value++;
 	state.pid = pid;
 	json_writer_init(&w, out, 0);
-	state_write_oci(&w, &state, value, false);
+	state_write_oci(&w, NULL, &state, value, false);
 	return buf_failed(out) ? -ENOMEM : 0;
 }
 
@@ -293,7 +294,7 @@ static void name_hook_group(struct container *c)
 static int make_container(struct container *c, const struct create_request *request,
 			  struct sbx_error *err)
 {
-	const struct sequence_events events = {store_child, container_hook_state, c};
+	const struct sequence_events events = {store_child, container_hook_state, listener_pass, c};
 	int rc = fill_state(c, request->id);
 
 	if (rc < 0)
@@ -422,6 +423,7 @@ static int check_executed(const struct container_state *state, struct sbx_error 
 
 int container_start(struct container *c, int sync_fd, struct sbx_error *err)
 {
+	const struct sequence_events events = {store_child, container_hook_state, listener_pass, c};
 	bool is_ours = c->run.pid > 0;
 	int rc = name_starter(c, err);
 
@@ -431,7 +433,7 @@ int container_start(struct container *c, int sync_fd, struct sbx_error *err)
 		rc = state_save(c->dir_fd, &c->state, err);
 	}
 	if (rc == 0)
-		rc = sequence_start(sync_fd, err);
+		rc = sequence_start(sync_fd, c->state.pid, &events, err);
 	if (rc == 0)
 		rc = check_executed(&c->state, err);
 	if (rc == 0 && !is_ours)

@@ -251,10 +251,10 @@ enum container_status state_status(int container_fd, const struct container_stat
 	return STATUS_STOPPED;
 }
 
-void state_write_oci(struct json_writer *w, const struct container_state *state,
+void state_write_oci(struct json_writer *w, const char *key, const struct container_state *state,
 		     enum container_status status, bool extended)
 {
-	json_begin_object(w, NULL);
+	json_begin_object(w, key);
 	json_write_string(w, "ociVersion", or_empty(state->oci_version));
 	json_write_string(w, "id", state->id);
 	json_write_string(w, "status", status_name(status));

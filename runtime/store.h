@@ -144,7 +144,7 @@ const char *status_name(enum container_status status);
 
 /* The OCI state object (runtime.md#state), with the extra members of the field's runtimes (rootfs,
  * created, owner) when extended. The pid of a stopped container is 0. */
-void state_write_oci(struct json_writer *w, const struct container_state *state,
+void state_write_oci(struct json_writer *w, const char *key, const struct container_state *state,
 		     enum container_status status, bool extended);
 
 #endif

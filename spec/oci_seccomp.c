@@ -104,8 +104,8 @@ static const struct decode_row seccomp_rows[] = {
 	 .count_offset = offsetof(struct oci_seccomp, rules_n), .table = &rule_table},
 };
 
-/* SCMP_ACT_NOTIFY needs somebody to answer; the runtime itself still writes behind the filter, so
- * write(2) may not wait for the agent that it has not reached yet. */
+/* SCMP_ACT_NOTIFY needs somebody to answer. write(2) is refused as by other runtimes, which write
+ * behind the filter themselves: a profile that is taken here is to be taken there. */
 static int check_notify(struct decoder *d, const struct json_node *object,
 			const struct oci_seccomp *seccomp)
 {
@@ -126,8 +126,8 @@ static int check_notify(struct decoder *d, const struct json_node *object,
 		for (size_t k = 0; k < rule->names.n; k++)
 			if (strcmp(rule->names.v[k], "write") == 0)
 				return decode_fail(d, json_get(node, "names"),
-						   "gives SCMP_ACT_NOTIFY to write, which would "
-						   "stop the runtime itself");
+						   "gives SCMP_ACT_NOTIFY to write, by which "
+						   "runtimes would wait for themselves");
 	}
 	return 0;
 }

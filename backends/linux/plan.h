@@ -112,6 +112,7 @@ struct plan_landlock {
 struct plan_seccomp {
 	bool floor;			  /* the profile's own filter */
 	const struct oci_seccomp *bundle; /* NULL: none */
+	bool notifies;			  /* the bundle's filter has a listener */
 };
 
 struct plan_process {

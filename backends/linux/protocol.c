@@ -19,6 +19,8 @@ static const struct msg_row rows[] = {
 	{MSG_CREATED, "created", 0, 0},
 	{MSG_START, "start", 0, 0},
 	{MSG_EXECUTING, "executing", 0, 0},
+	{MSG_LISTENER, "listener", 0, 1},
+	{MSG_LISTENING, "listening", 0, 0},
 	{MSG_ERROR, "error", sizeof(struct sbx_error), 0},
 };
 
@@ -54,6 +56,16 @@ int protocol_take_error(struct msg *msg, struct sbx_error *err)
 	return taken.errnum ? -taken.errnum : -EINVAL;
 }
 
+int protocol_receive(int fd, const char *what, struct msg *msg, struct sbx_error *err)
+{
+	int rc = msg_receive(fd, &linux_protocol, msg);
+
+	if (rc == -ECONNRESET)
+		return sbx_fail(err, SBX_E_SYSTEM, 0,
+				"wait for \"%s\": the container's process died", what);
+	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "wait for \"%s\"", what) : 0;
+}
+
 int protocol_expect(int fd, enum linux_message type, struct msg *msg, struct sbx_error *err)
 {
 	struct msg own;
@@ -61,13 +73,9 @@ int protocol_expect(int fd, enum linux_message type, struct msg *msg, struct sbx
 
 	if (!msg)
 		msg = &own;
-	rc = msg_receive(fd, &linux_protocol, msg);
-	if (rc == -ECONNRESET)
-		return sbx_fail(err, SBX_E_SYSTEM, 0,
-				"wait for \"%s\": the container's process died",
-				rows[type - 1].name);
+	rc = protocol_receive(fd, rows[type - 1].name, msg, err);
 	if (rc < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -rc, "wait for \"%s\"", rows[type - 1].name);
+		return rc;
 	if (msg->type != type)
 		return protocol_take_error(msg, err);
 	/* The rows give the exact length; what was not sent would be read from the stack. */

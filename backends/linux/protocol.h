@@ -28,6 +28,8 @@ enum linux_message {
 	MSG_CREATED,	/* child to runtime: everything is set up, only start is missing */
 	MSG_START,	/* runtime to child: the rest of the rows, then execve */
 	MSG_EXECUTING,	/* child to runtime, not of exec: hooks have run, the program is next */
+	MSG_LISTENER,	/* child to runtime: a seccomp listener, at whatever point it exists */
+	MSG_LISTENING,	/* runtime to child: it has been passed on */
 	MSG_ERROR,	/* child to runtime: a struct sbx_error, then the child exits */
 };
 
@@ -45,6 +47,10 @@ int protocol_send(int fd, enum linux_message type, const void *payload, size_t l
  * reported as the child's death. msg may be NULL. 0 or -errno.
  */
 int protocol_expect(int fd, enum linux_message type, struct msg *msg, struct sbx_error *err);
+
+/* Wait for any message. Whoever gets one that it does not expect gives it to protocol_take_error().
+ */
+int protocol_receive(int fd, const char *what, struct msg *msg, struct sbx_error *err);
 
 /*
  * The error record of an MSG_ERROR into err; SBX_E_INTERNAL for any other message. -errno always.

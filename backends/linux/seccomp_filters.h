@@ -10,18 +10,41 @@
 #include "runtime/base/error.h"
 #include "spec/oci.h"
 
+#define SECCOMP_ARCHITECTURES_MAX 32
+
+enum seccomp_compare { CMP_NE, CMP_LT, CMP_LE, CMP_EQ, CMP_GE, CMP_GT, CMP_MASKED_EQ, CMP_COUNT };
+
 /*
- * Check the parts of linux.seccomp that need no compiling: actions, errno values, flags, what this
- * release does not build. SBX_E_INVALID_CONFIG or SBX_E_UNSUPPORTED with the pointer. Pure.
+ * Check the parts of linux.seccomp that need no compiling: actions, errno values, flags.
+ * SBX_E_INVALID_CONFIG with the pointer. Pure.
  */
 int seccomp_bundle_check(const struct oci_seccomp *seccomp, struct sbx_error *err);
 
-/* SECCOMP_FILTER_FLAG_* that the bundle's flags ask for. */
+/* Whether some rule hands system calls to a listener (SCMP_ACT_NOTIFY). */
+bool seccomp_bundle_notifies(const struct oci_seccomp *seccomp);
+
+/* SECCOMP_FILTER_FLAG_* that the bundle's flags and actions ask for. */
 unsigned seccomp_bundle_flags(const struct oci_seccomp *seccomp);
+
+/* SECCOMP_RET_* with its data for a checked action. */
+uint32_t seccomp_action_value(const char *word, const struct oci_opt_u64 *errno_ret);
+
+/* enum seccomp_compare of SCMP_CMP_*, or -EINVAL. */
+int seccomp_compare_find(const char *word);
 
 /* Compile a checked linux.seccomp for every architecture that it names and the native one. */
 int seccomp_bundle_compile(const struct oci_seccomp *seccomp, struct bpf_program *ret,
 			   struct sbx_error *err);
+
+/* In exec's joiner, before it joins anything, where it will install a filter that notifies. */
+int seccomp_start_passing(int sync_fd, struct sbx_error *err);
+
+/*
+ * Install a filter that notifies, and hand its listener over sync_fd to the runtime, which answers
+ * when it has passed it on. Where the runtime does not take the listener the process ends.
+ */
+int seccomp_install_notifying(const struct bpf_program *program, unsigned flags, int sync_fd,
+			      struct sbx_error *err);
 
 /* The machines that the floor knows. On x86_64 it also answers for i386 and x32 programs. */
 enum floor_machine { FLOOR_X86_64, FLOOR_AARCH64 };

@@ -300,19 +300,40 @@ static int wait_for_start(struct sequence *seq, struct sbx_error *err)
 	return rc;
 }
 
+static int pass_listener(struct msg *msg, int sync_fd, pid_t pid,
+			 const struct sequence_events *events, struct sbx_error *err)
+{
+	int rc = events->listener(events->data, msg->fds[0], pid, err);
+
+	msg_close_fds(msg);
+	if (rc < 0)
+		return rc;
+	rc = protocol_send(sync_fd, MSG_LISTENING, NULL, 0);
+	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "tell that the listener is passed on") : 0;
+}
+
 static int await_created(struct sequence *seq, struct sbx_error *err)
 {
 	struct run *run = seq->run;
+	bool wants_terminal = run->plan->process.terminal;
 	struct msg msg;
 	int rc;
 
-	if (run->plan->process.terminal) {
-		rc = protocol_expect(run->sync_fd, MSG_TERMINAL, &msg, err);
+	for (;;) {
+		rc = protocol_receive(run->sync_fd, "created", &msg, err);
+		if (rc == 0 && msg.type == MSG_LISTENER) {
+			rc = pass_listener(&msg, run->sync_fd, run->pid, seq->events, err);
+		} else if (rc == 0 && msg.type == MSG_TERMINAL && wants_terminal) {
+			run->tty_master_fd = msg.fds[0];
+			wants_terminal = false;
+		} else if (rc == 0) {
+			return msg.type == MSG_CREATED && !wants_terminal
+				       ? 0
+				       : protocol_take_error(&msg, err);
+		}
 		if (rc < 0)
 			return rc;
-		run->tty_master_fd = msg.fds[0];
 	}
-	return protocol_expect(run->sync_fd, MSG_CREATED, NULL, err);
 }
 
 /* exec: what is visible in the container's pid namespace from here on holds no more than the
@@ -395,8 +416,10 @@ static const struct stage_row exec_rows[] = {
 	{"spawn", STAGE_SPAWN, SIDE_RUNTIME, .action = spawn_second},
 	{"cgroup", STAGE_CGROUP, SIDE_RUNTIME, .rooms = {&room_cgroup, &room_oom},
 	 .tells = MSG_PROCEED},
-	{"join", STAGE_NAMESPACES, SIDE_CHILD, .awaits = MSG_PROCEED, .rooms = {&room_cgroup},
-	 .action = enter_container},
+	{"join cgroup", STAGE_NAMESPACES, SIDE_CHILD, .awaits = MSG_PROCEED, .rooms = {&room_cgroup}},
+	/* What passes a listener on must not be visible inside while it has our privileges. */
+	{"listener", STAGE_NAMESPACES, SIDE_CHILD, .when = filters_early, .rooms = {&room_seccomp}},
+	{"join", STAGE_NAMESPACES, SIDE_CHILD, .action = enter_container},
 	{"namespace root", STAGE_NAMESPACES, SIDE_CHILD, .rooms = {&room_userns}},
 	{"terminal", STAGE_MOUNTS, SIDE_CHILD, .rooms = {&room_tty}},
 	{"limits", STAGE_LIMITS, SIDE_CHILD,
@@ -517,28 +540,38 @@ static int send_start(int sync_fd, struct sbx_error *err)
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "start the container's process") : 0;
 }
 
-static int await_execve(int sync_fd, struct sbx_error *err)
+static int await_execve(int sync_fd, pid_t pid, const struct sequence_events *events,
+			struct sbx_error *err)
 {
 	struct msg msg;
-	int rc = msg_receive(sync_fd, &linux_protocol, &msg);
+	int rc;
 
-	if (rc == -ECONNRESET)
-		return 0; /* closed by execve(2) */
-	if (rc < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -rc, "wait for the container's start");
-	return protocol_take_error(&msg, err);
+	for (;;) {
+		rc = msg_receive(sync_fd, &linux_protocol, &msg);
+		if (rc == -ECONNRESET)
+			return 0; /* closed by execve(2) */
+		if (rc < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, -rc, "wait for the container's start");
+		if (msg.type != MSG_LISTENER)
+			return protocol_take_error(&msg, err);
+		rc = pass_listener(&msg, sync_fd, pid, events, err);
+		if (rc < 0)
+			return rc;
+	}
 }
 
-int sequence_start(int sync_fd, struct sbx_error *err)
+int sequence_start(int sync_fd, pid_t pid, const struct sequence_events *events,
+		   struct sbx_error *err)
 {
 	int rc = send_start(sync_fd, err);
 
 	if (rc == 0)
 		rc = protocol_expect(sync_fd, MSG_EXECUTING, NULL, err);
-	return rc < 0 ? rc : await_execve(sync_fd, err);
+	return rc < 0 ? rc : await_execve(sync_fd, pid, events, err);
 }
 
-int sequence_start_exec(struct run *run, struct sbx_error *err)
+int sequence_start_exec(struct run *run, const struct sequence_events *events,
+			struct sbx_error *err)
 {
 	struct pollfd fds[] = {{.fd = run->sync_fd, .events = POLLIN}, {.events = POLLIN}};
 	int rc = send_start(run->sync_fd, err);
@@ -554,7 +587,7 @@ int sequence_start_exec(struct run *run, struct sbx_error *err)
 	 * process, whose last word is looked for once more. */
 	if (!fds[0].revents && poll(fds, 1, 0) <= 0)
 		return 0;
-	return await_execve(run->sync_fd, err);
+	return await_execve(run->sync_fd, run->pid, events, err);
 }
 
 void sequence_undo(struct run *run)

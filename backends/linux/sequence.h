@@ -18,6 +18,8 @@ struct sequence_events {
 	int (*spawned)(void *data, const struct run *run, struct sbx_error *err);
 	/* The OCI state object for a hook, compact; also called in the child. */
 	int (*hook_state)(void *data, const char *status, pid_t pid, struct buf *out);
+	/* Pass the seccomp listener of the process pid on to who answers. */
+	int (*listener)(void *data, int fd, pid_t pid, struct sbx_error *err);
 	void *data;
 };
 
@@ -39,11 +41,13 @@ int sequence_exec(struct run *run, const struct sequence_events *events, struct 
  * Let what sequence_exec() made go on: 0 when its execve(2) succeeded or it ended before, else its
  * error. run->pid and run->pidfd are the payload's from here on; where there is none, pid is 0.
  */
-int sequence_start_exec(struct run *run, struct sbx_error *err);
+int sequence_start_exec(struct run *run, const struct sequence_events *events,
+			struct sbx_error *err);
 
-/* Let the child behind sync_fd go on: 0 when its execve(2) succeeded, or the child died in it; else
- * its error, or that it died before. */
-int sequence_start(int sync_fd, struct sbx_error *err);
+/* Let the child behind sync_fd, the process pid, go on: 0 when its execve(2) succeeded, or the
+ * child died in it; else its error, or that it died before. */
+int sequence_start(int sync_fd, pid_t pid, const struct sequence_events *events,
+		   struct sbx_error *err);
 
 /* Kill and reap what a failed or abandoned set-up made, and let every room undo. Idempotent. */
 void sequence_undo(struct run *run);

@@ -11,6 +11,7 @@
 #include "runtime/base/proc.h"
 #include "runtime/cmd/cmds.h"
 #include "runtime/container.h"
+#include "runtime/listener.h"
 #include "runtime/foreground.h"
 #include "runtime/inherit.h"
 #include "runtime/sockets.h"
@@ -251,7 +252,8 @@ static int nothing_to_store(void *data, const struct run *run, struct sbx_error 
 
 static int start_process(const struct invocation *in, struct container *c, struct sbx_error *err)
 {
-	const struct sequence_events events = {nothing_to_store, container_hook_state, c};
+	const struct sequence_events events = {nothing_to_store, container_hook_state,
+					       listener_pass, c};
 	const char *pidfd_socket = invocation_value(in, "pidfd-socket");
 	const char *pid_file = invocation_value(in, "pid-file");
 	const char *console = c->plan->options.console_socket;
@@ -271,7 +273,7 @@ static int start_process(const struct invocation *in, struct container *c, struc
 		cleanup_close_fd(&run->tty_master_fd);
 	}
 	if (rc == 0)
-		rc = sequence_start_exec(run, err);
+		rc = sequence_start_exec(run, &events, err);
 	cleanup_close_fd(&run->sync_fd);
 	if (rc == 0 && pidfd_socket)
 		rc = sockets_send_fd(pidfd_socket, run->pidfd, "pidfd", err);

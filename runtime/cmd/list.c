@@ -36,7 +36,7 @@ static void list_one(struct listing *list, const struct container *c)
 		buf_printf(list->out, "%s\n", state->id);
 		break;
 	case FORM_JSON:
-		state_write_oci(&list->w, state, status, true);
+		state_write_oci(&list->w, NULL, state, status, true);
 		break;
 	case FORM_TABLE:
 		buf_printf(list->out, "%-20s %-8d %-10s %-30s %-31s %s\n", state->id,

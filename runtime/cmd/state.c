@@ -17,7 +17,7 @@ static int run_state(const struct invocation *in, struct sbx_error *err)
 	rc = container_open(&c, in->global, in->argv[0], STORE_LOCK_NONE, err);
 	if (rc == 0) {
 		json_writer_init(&w, &out, 2);
-		state_write_oci(&w, &c.state, state_status(c.dir_fd, &c.state), true);
+		state_write_oci(&w, NULL, &c.state, state_status(c.dir_fd, &c.state), true);
 		rc = output_print(&out, err);
 	}
 	container_release(&c);

@@ -8,8 +8,8 @@
  *   handle PATH      opens the root folder of PATH's file system by a made-up handle; lists it
  *   connect IP PORT  a TCP connection; RESULT
  *   open PATH FLAGS  FLAGS of r, w, c (create), t (truncate); RESULT
- *   without WHAT CMD runs CMD under a filter that answers ENOSYS to landlock, seccomp or mountapi;
- *                    "eperm:WHAT" answers EPERM
+ *   without WHAT CMD runs CMD under a filter that answers ENOSYS to landlock, seccomp, mountapi or
+ * one of the single calls in `lacks`; "eperm:WHAT" answers EPERM
  *
  * RESULT is "ok" or the errno's name. Exit status 0 where the verb ran at all.
  */
@@ -368,6 +368,16 @@ static struct sock_filter no_seccomp[] = {
 	DENY(PR_SET_SECCOMP),
 	END};
 
+/* One call each: what kernels or older outer filters do not have. */
+#define LACK(name, nr) static struct sock_filter no_##name[] = {START, DENY(nr), END}
+LACK(open_tree, 428);
+LACK(fsopen, 430);
+LACK(pidfd_open, 434);
+LACK(clone3, 435);
+LACK(close_range, 436);
+LACK(openat2, 437);
+LACK(mount_setattr, 442);
+
 static void answer_eperm(const struct sock_fprog *prog)
 {
 	for (size_t i = 0; i < prog->len; i++)
@@ -382,9 +392,24 @@ static int verb_without(int argc, char **argv)
 		const char *name;
 		struct sock_fprog prog;
 	} lacks[] = {
-		{"landlock", {COUNT(no_landlock), no_landlock}},
+#define ROW(name)                                                                                  \
+	{                                                                                          \
+#name,                                                                             \
+		{                                                                                  \
+			COUNT(no_##name), no_##name                                                \
+		}                                                                                  \
+	}
+		ROW(landlock),
+		ROW(seccomp),
 		{"mountapi", {COUNT(no_mount_api), no_mount_api}},
-		{"seccomp", {COUNT(no_seccomp), no_seccomp}},
+		ROW(open_tree),
+		ROW(fsopen),
+		ROW(pidfd_open),
+		ROW(clone3),
+		ROW(close_range),
+		ROW(openat2),
+		ROW(mount_setattr),
+#undef ROW
 	};
 	const char *what = argv[0];
 	bool is_eperm;

@@ -352,7 +352,7 @@ static void test_oci_form(void **state)
 
 	(void)state;
 	json_writer_init(&w, &out, 0);
-	state_write_oci(&w, &s, STATUS_RUNNING, false);
+	state_write_oci(&w, NULL, &s, STATUS_RUNNING, false);
 	assert_string_equal(out.data,
 			    "{\"ociVersion\":\"1.3.0\",\"id\":\"a-1\",\"status\":\"running\","
 			    "\"pid\":4242,\"bundle\":\"/b \\\"q\\\"\",\"annotations\":{"
@@ -362,7 +362,7 @@ static void test_oci_form(void **state)
 	s.annotations.n = 0;
 	s.owner = "root";
 	json_writer_init(&w, &out, 0);
-	state_write_oci(&w, &s, STATUS_STOPPED, true);
+	state_write_oci(&w, NULL, &s, STATUS_STOPPED, true);
 	assert_string_equal(out.data,
 			    "{\"ociVersion\":\"1.3.0\",\"id\":\"a-1\",\"status\":\"stopped\","
 			    "\"pid\":0,\"bundle\":\"/b \\\"q\\\"\",\"rootfs\":\"/b/rootfs\","

@@ -60,6 +60,12 @@ static int seccomp_plan(struct plan *plan, struct report *report, struct sbx_err
 					   "apply the seccomp profile: the kernel has no seccomp "
 					   "filters, or an outer filter refuses them");
 		plan->seccomp.bundle = bundle;
+		plan->seccomp.notifies = seccomp_bundle_notifies(bundle);
+		if (plan->seccomp.notifies && plan->policy->confined)
+			return sbx_fail_at(err, SBX_E_UNSUPPORTED, "/linux/seccomp/syscalls",
+					   "use \"SCMP_ACT_NOTIFY\" under a profile: a program "
+					   "outside would act for the payload, and the profile "
+					   "does not know it");
 	}
 	return plan->policy->confined ? floor_plan(plan, report, err) : 0;
 }
@@ -126,9 +132,10 @@ static int seccomp_apply(struct run *run, enum stage stage, struct sbx_error *er
 	const struct filters *filters = *room_slot(run, &room_seccomp);
 	int r;
 
-	(void)stage;
 	if (!plan->floor && !plan->bundle)
 		return 0;
+	if (stage == STAGE_NAMESPACES)
+		return plan->notifies ? seccomp_start_passing(run->sync_fd, err) : 0;
 	if (!filters || (plan->floor && filters->floor.n == 0) ||
 	    (plan->bundle && filters->bundle.n == 0))
 		return sbx_fail(err, SBX_E_INTERNAL, 0,
@@ -136,6 +143,9 @@ static int seccomp_apply(struct run *run, enum stage stage, struct sbx_error *er
 	r = filter_install(&filters->floor, 0, "the profile's system call filter", err);
 	if (r < 0 || !plan->bundle)
 		return r;
+	if (plan->notifies)
+		return seccomp_install_notifying(
+			&filters->bundle, seccomp_bundle_flags(plan->bundle), run->sync_fd, err);
 	return filter_install(&filters->bundle, seccomp_bundle_flags(plan->bundle),
 			      "the bundle's seccomp filter", err);
 }
@@ -145,6 +155,7 @@ static void seccomp_dump(const struct plan *plan, struct json_writer *w)
 	json_begin_object(w, "seccomp");
 	json_write_bool(w, "floor", plan->seccomp.floor);
 	json_write_bool(w, "bundle", plan->seccomp.bundle != NULL);
+	json_write_bool(w, "notifies", plan->seccomp.notifies);
 	json_end_object(w);
 }
 

@@ -32,64 +32,10 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/log.h"
 
-#ifndef SECCOMP_FILTER_FLAG_SPEC_ALLOW
-#define SECCOMP_FILTER_FLAG_SPEC_ALLOW (1UL << 2)
-#endif
-
-#define X32_BIT		  UINT32_C(0x40000000)
-#define NO_SYSCALL	  UINT32_C(0xffffffff) /* a tracer made the kernel skip the call */
-#define ERRNO_MAX	  4095		       /* as the kernel caps SECCOMP_RET_ERRNO */
-#define ARGS_MAX	  6
-#define I386_SOCKETCALL	  102
-#define I386_IPC	  117
-#define ARCHITECTURES_MAX 32
-
-/* ---- words of config-linux.md#seccomp ---- */
-
-enum errno_use { ERRNO_NEVER, ERRNO_OPTIONAL };
-
-struct action_row {
-	const char *word;
-	uint32_t value;
-	enum errno_use errno_use;
-};
-
-static const struct action_row actions[] = {
-	{"SCMP_ACT_KILL", SECCOMP_RET_KILL_THREAD, ERRNO_NEVER},
-	{"SCMP_ACT_KILL_PROCESS", SECCOMP_RET_KILL_PROCESS, ERRNO_NEVER},
-	{"SCMP_ACT_KILL_THREAD", SECCOMP_RET_KILL_THREAD, ERRNO_NEVER},
-	{"SCMP_ACT_TRAP", SECCOMP_RET_TRAP, ERRNO_NEVER},
-	{"SCMP_ACT_ERRNO", SECCOMP_RET_ERRNO, ERRNO_OPTIONAL},
-	{"SCMP_ACT_TRACE", SECCOMP_RET_TRACE, ERRNO_OPTIONAL},
-	{"SCMP_ACT_ALLOW", SECCOMP_RET_ALLOW, ERRNO_NEVER},
-	{"SCMP_ACT_LOG", SECCOMP_RET_LOG, ERRNO_NEVER},
-	{"SCMP_ACT_NOTIFY", SECCOMP_RET_USER_NOTIF, ERRNO_NEVER},
-};
-
-struct flag_row {
-	const char *word;
-	unsigned value;
-};
-
-/* TSYNC is about threads, and there is one; WAIT_KILLABLE_RECV is about a listener. */
-static const struct flag_row flags[] = {
-	{"SECCOMP_FILTER_FLAG_TSYNC", 0},
-	{"SECCOMP_FILTER_FLAG_LOG", SECCOMP_FILTER_FLAG_LOG},
-	{"SECCOMP_FILTER_FLAG_SPEC_ALLOW", SECCOMP_FILTER_FLAG_SPEC_ALLOW},
-	{"SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV", 0},
-};
-
-enum compare { CMP_NE, CMP_LT, CMP_LE, CMP_EQ, CMP_GE, CMP_GT, CMP_MASKED_EQ, CMP_COUNT };
-
-static const char *const compare_words[CMP_COUNT] = {
-	[CMP_NE] = "SCMP_CMP_NE",
-	[CMP_LT] = "SCMP_CMP_LT",
-	[CMP_LE] = "SCMP_CMP_LE",
-	[CMP_EQ] = "SCMP_CMP_EQ",
-	[CMP_GE] = "SCMP_CMP_GE",
-	[CMP_GT] = "SCMP_CMP_GT",
-	[CMP_MASKED_EQ] = "SCMP_CMP_MASKED_EQ",
-};
+#define X32_BIT		UINT32_C(0x40000000)
+#define NO_SYSCALL	UINT32_C(0xffffffff) /* a tracer made the kernel skip the call */
+#define I386_SOCKETCALL 102
+#define I386_IPC	117
 
 /* System calls that a libseccomp in use may be too old to know. From number 424 on all
  * architectures share one numbering; the rest are x86_64's own. */
@@ -126,129 +72,6 @@ static const uint16_t i386_ipc_direct[] = {
 	[13] = 399, [14] = 402, [21] = 397, [22] = 398, [23] = 395, [24] = 396,
 };
 
-/* ---- checks ---- */
-
-static const struct action_row *action_find(const char *word)
-{
-	size_t i;
-
-	for (i = 0; word && i < ARRAY_SIZE(actions); i++) {
-		if (strcmp(actions[i].word, word) == 0)
-			return &actions[i];
-	}
-	return NULL;
-}
-
-static int compare_find(const char *word)
-{
-	size_t i;
-
-	for (i = 0; word && i < CMP_COUNT; i++) {
-		if (strcmp(compare_words[i], word) == 0)
-			return (int)i;
-	}
-	return -EINVAL;
-}
-
-static int action_check(const char *word, const struct oci_opt_u64 *errno_ret, const char *pointer,
-			struct sbx_error *err)
-{
-	const struct action_row *row = action_find(word);
-
-	if (!row)
-		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer,
-				   "use seccomp action \"%s\": it is not known", word ? word : "");
-	if (row->value == SECCOMP_RET_USER_NOTIF)
-		return sbx_fail_at(err, SBX_E_UNSUPPORTED, pointer,
-				   "use seccomp action \"%s\": this release has no seccomp "
-				   "notification; use another action",
-				   word);
-	if (!errno_ret->set)
-		return 0;
-	if (row->errno_use == ERRNO_NEVER)
-		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer,
-				   "use an errno with seccomp action \"%s\": it takes none", word);
-	if (errno_ret->v > ERRNO_MAX)
-		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer,
-				   "use errno %llu: the largest is %d",
-				   (unsigned long long)errno_ret->v, ERRNO_MAX);
-	return 0;
-}
-
-static int rule_check(const struct oci_seccomp_rule *rule, size_t index, struct sbx_error *err)
-{
-	char pointer[96];
-	size_t i;
-	int r;
-
-	snprintf(pointer, sizeof(pointer), "/linux/seccomp/syscalls/%zu/action", index);
-	r = action_check(rule->action, &rule->errno_ret, pointer, err);
-	if (r < 0)
-		return r;
-	for (i = 0; i < rule->args_n; i++) {
-		snprintf(pointer, sizeof(pointer), "/linux/seccomp/syscalls/%zu/args/%zu", index,
-			 i);
-		if (rule->args[i].index >= ARGS_MAX)
-			return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer,
-					   "compare argument %u: a system call has %d",
-					   rule->args[i].index, ARGS_MAX);
-		if (compare_find(rule->args[i].op) < 0)
-			return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer,
-					   "compare with \"%s\": the operator is not known",
-					   rule->args[i].op ? rule->args[i].op : "");
-	}
-	return 0;
-}
-
-static const struct flag_row *flag_find(const char *word)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(flags); i++) {
-		if (strcmp(flags[i].word, word) == 0)
-			return &flags[i];
-	}
-	return NULL;
-}
-
-int seccomp_bundle_check(const struct oci_seccomp *seccomp, struct sbx_error *err)
-{
-	size_t i;
-	int r;
-
-	r = action_check(seccomp->default_action, &seccomp->default_errno_ret,
-			 "/linux/seccomp/defaultAction", err);
-	for (i = 0; r == 0 && i < seccomp->rules_n; i++)
-		r = rule_check(&seccomp->rules[i], i, err);
-	for (i = 0; r == 0 && i < seccomp->flags.n; i++) {
-		if (!flag_find(seccomp->flags.v[i]))
-			return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/linux/seccomp/flags",
-					   "use seccomp flag \"%s\": it is not known",
-					   seccomp->flags.v[i]);
-	}
-	if (r == 0 && seccomp->architectures.n > ARCHITECTURES_MAX)
-		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/linux/seccomp/architectures",
-				   "list %zu architectures: the most are %d",
-				   seccomp->architectures.n, ARCHITECTURES_MAX);
-	return r;
-}
-
-unsigned seccomp_bundle_flags(const struct oci_seccomp *seccomp)
-{
-	unsigned value = 0;
-	size_t i;
-
-	/* No flag named: what runc takes, the kernel's own default since 5.16. */
-	if (seccomp->flags.n == 0)
-		return SECCOMP_FILTER_FLAG_SPEC_ALLOW;
-	for (i = 0; i < seccomp->flags.n; i++) {
-		const struct flag_row *row = flag_find(seccomp->flags.v[i]);
-
-		value |= row ? row->value : 0;
-	}
-	return value;
-}
-
 /* ---- compiling ---- */
 
 /* One rule for one number of one architecture. */
@@ -284,17 +107,6 @@ struct compiler {
 	int64_t newest; /* largest number that the profile names, -1: none */
 	bool failed;
 };
-
-static uint32_t action_value(const char *word, const struct oci_opt_u64 *errno_ret)
-{
-	const struct action_row *row = action_find(word);
-
-	if (!row)
-		return SECCOMP_RET_KILL_PROCESS;
-	if (row->errno_use == ERRNO_NEVER)
-		return row->value;
-	return row->value | (errno_ret->set ? (uint32_t)errno_ret->v : EPERM);
-}
 
 static bool entries_grow(struct compiler *c)
 {
@@ -427,7 +239,7 @@ static void entries_collect(struct compiler *c, const struct machine *machine)
 	c->newest = -1;
 	for (i = 0; i < s->rules_n; i++) {
 		const struct oci_seccomp_rule *rule = &s->rules[i];
-		uint32_t action = action_value(rule->action, &rule->errno_ret);
+		uint32_t action = seccomp_action_value(rule->action, &rule->errno_ret);
 
 		for (k = 0; k < rule->names.n; k++) {
 			number = number_resolve(machine, rule->names.v[k]);
@@ -501,7 +313,7 @@ static bpf_label half_compare(struct bpf_asm *a, const struct half *half, bpf_la
 static bpf_label condition(struct bpf_asm *a, const struct oci_seccomp_arg *arg, bool is_64,
 			   bpf_label yes, bpf_label no)
 {
-	enum compare op = (enum compare)compare_find(arg->op);
+	enum seccomp_compare op = (enum seccomp_compare)seccomp_compare_find(arg->op);
 	uint64_t value = op == CMP_MASKED_EQ ? arg->value_two : arg->value;
 	uint64_t mask = op == CMP_MASKED_EQ ? arg->value : UINT64_MAX;
 	bool negated = op == CMP_NE || op == CMP_LT || op == CMP_LE;
@@ -684,13 +496,14 @@ static bpf_label machines_tree(struct compiler *c, const struct machine *machine
 int seccomp_bundle_compile(const struct oci_seccomp *seccomp, struct bpf_program *ret,
 			   struct sbx_error *err)
 {
-	struct machine machines[ARCHITECTURES_MAX + 1];
+	struct machine machines[SECCOMP_ARCHITECTURES_MAX + 1];
 	struct compiler c = {.seccomp = seccomp};
 	bpf_label entry;
 	int r;
 
 	bpf_init(&c.code);
-	c.default_action = action_value(seccomp->default_action, &seccomp->default_errno_ret);
+	c.default_action =
+		seccomp_action_value(seccomp->default_action, &seccomp->default_errno_ret);
 	c.default_label = bpf_return(&c.code, c.default_action);
 	entry = machines_tree(&c, machines, machines_list(seccomp, machines));
 	r = c.failed ? -ENOMEM : bpf_finish(&c.code, entry, ret);

@@ -11,6 +11,7 @@
 #include "backends/linux/cgroup/cgroup.h"
 #include "backends/linux/room.h"
 #include "runtime/base/buf.h"
+#include "runtime/base/msg.h"
 
 /* What the layer above does in between; data is its own. */
 struct sequence_events {
@@ -48,6 +49,10 @@ int sequence_start_exec(struct run *run, const struct sequence_events *events,
  * child died in it; else its error, or that it died before. */
 int sequence_start(int sync_fd, pid_t pid, const struct sequence_events *events,
 		   struct sbx_error *err);
+
+/* Take the listener of an MSG_LISTENER to where it belongs, and answer the child (start.c). */
+int sequence_pass_listener(struct msg *msg, int sync_fd, pid_t pid,
+			   const struct sequence_events *events, struct sbx_error *err);
 
 /* Kill and reap what a failed or abandoned set-up made, and let every room undo. Idempotent. */
 void sequence_undo(struct run *run);

@@ -38,6 +38,14 @@ static int verb_true(int argc, char **argv)
 	return 0;
 }
 
+/* Until a signal ends it. */
+static int verb_wait(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	pause();
+	return 0;
+}
+
 /* exit N */
 static int verb_exit(int argc, char **argv)
 {
@@ -291,6 +299,7 @@ static const struct {
 } verbs[] = {
 	{"true", verb_true},
 	{"exit", verb_exit},
+	{"wait", verb_wait},
 	{"fds", verb_fds},
 	{"connect", verb_connect},
 	{"connect-unix", verb_connect_unix},

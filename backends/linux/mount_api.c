@@ -159,6 +159,14 @@ int mount_tree_clone(int dirfd, const char *path, unsigned flags)
 	return sys_open_tree(dirfd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags);
 }
 
+int mount_tree_clone_with(int dirfd, const char *path, unsigned flags, uint64_t attr_set,
+			  uint64_t attr_clear)
+{
+	struct mount_attr attr = {.attr_set = attr_set, .attr_clr = attr_clear};
+
+	return sys_open_tree_attr(dirfd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags, &attr);
+}
+
 int mount_tree_clone_fd(int fd, bool recursive)
 {
 	return mount_tree_clone(fd, "", AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0));

@@ -53,6 +53,11 @@ void mount_fs_message(int fs_fd, char *out, size_t size);
  */
 int mount_tree_clone(int dirfd, const char *path, unsigned flags);
 
+/* The same with attributes from the start, of the whole tree where flags say so. -ENOSYS before
+ * Linux 6.15. */
+int mount_tree_clone_with(int dirfd, const char *path, unsigned flags, uint64_t attr_set,
+			  uint64_t attr_clear);
+
 /* A detached copy of what fd stands on. */
 int mount_tree_clone_fd(int fd, bool recursive);
 

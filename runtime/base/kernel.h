@@ -195,6 +195,15 @@ static inline int sys_open_tree(int dirfd, const char *path, unsigned int flags)
 	return fd < 0 ? -errno : (int)fd;
 }
 
+/* open_tree(2) and mount_setattr(2) in one (Linux 6.15). */
+static inline int sys_open_tree_attr(int dirfd, const char *path, unsigned int flags,
+				     const struct mount_attr *attr)
+{
+	long fd = syscall(__NR_open_tree_attr, dirfd, path, flags, attr, sizeof(*attr));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
 static inline int sys_move_mount(int from_fd, const char *from, int to_fd, const char *to,
 				 unsigned int flags)
 {

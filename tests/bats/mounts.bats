@@ -179,6 +179,7 @@ IS_MOUNT='is_mount() { grep -q "^[^ ]* [^ ]* [^ ]* [^ ]* $1 " /proc/self/mountin
 	mount_at /in/file bind "$HOST/file" bind rro
 	mount_at /in/fifo bind "$HOST/fifo" bind rro
 	mount_at /in/socket bind "$HOST/socket" bind rro
+	mount_at /in/both bind "$HOST/file" bind rro nosuid
 	mount_at /in/writable bind "$HOST/file" bind rw
 	set_script 'awk '\''$5 ~ "^/in/" { print $5, substr($6, 1, 2) }'\'' /proc/self/mountinfo
 		echo more >>/in/writable; echo never 2>/dev/null >>/in/file; stat -c %F /in/fifo /in/socket'
@@ -186,6 +187,7 @@ IS_MOUNT='is_mount() { grep -q "^[^ ]* [^ ]* [^ ]* [^ ]* $1 " /proc/self/mountin
 	assert_status 0
 	assert_line '/in/dir ro'
 	assert_line '/in/file ro'
+	assert_line '/in/both ro'
 	assert_line '/in/fifo ro'
 	assert_line '/in/socket ro'
 	assert_line '/in/writable rw'

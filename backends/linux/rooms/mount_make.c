@@ -128,14 +128,19 @@ int mount_make_filesystem(const struct plan_mount *m, mode_t covered, struct sbx
 
 /* ---- binds ---- */
 
+/* What goes from a single mount when its attributes are set: also what they replace. */
+static uint64_t cleared(const struct plan_mount *m)
+{
+	return m->attr_clear | (MOUNT_ATTRS_REPLACED & ~m->attr_set);
+}
+
 static int set_this_mount(const struct plan_mount *m, int fd, struct sbx_error *err)
 {
-	uint64_t replaced = MOUNT_ATTRS_REPLACED & ~m->attr_set;
 	int r;
 
 	if (!(m->attr_set | m->attr_clear))
 		return 0;
-	r = mount_tree_set(fd, false, m->attr_set, m->attr_clear | replaced);
+	r = mount_tree_set(fd, false, m->attr_set, cleared(m));
 	if (r != -EPERM)
 		return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "set attributes") : 0;
 	/* a flag that an outer user namespace locked stays, unless its end was asked for */
@@ -171,11 +176,26 @@ static int clone_inside(int root_fd, const struct plan_mount *m)
 	return fd < 0 ? fd : mount_tree_clone_fd(fd, m->recursive);
 }
 
+/* The usual bind of one mount with attributes, in one call. */
+static int clone_at_once(const struct plan_mount *m)
+{
+	if (m->recursive || (m->attr_set_recursive | m->attr_clear_recursive) ||
+	    !(m->attr_set | m->attr_clear) || strcmp(m->destination, "/proc") == 0)
+		return -EOPNOTSUPP;
+	return mount_tree_clone_with(AT_FDCWD, m->source, mount_clone_flags(m), m->attr_set,
+				     cleared(m));
+}
+
 int mount_make_bind(int root_fd, const struct plan_mount *m, int prepared_fd, struct sbx_error *err)
 {
 	cleanup_fd int fd = prepared_fd;
 	int r;
 
+	if (fd < 0 && !m->source_inside) {
+		fd = clone_at_once(m);
+		if (fd >= 0)
+			return take_fd(&fd);
+	}
 	if (fd < 0 && m->source_inside)
 		fd = clone_inside(root_fd, m);
 	else if (fd < 0)

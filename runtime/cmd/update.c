@@ -218,6 +218,21 @@ static bool same_devices(const struct oci_resources *a, const struct oci_resourc
 	return true;
 }
 
+/* What the bundle said about every update of the memory limit, where this one says nothing. */
+static int inherit_memory_check(struct container *c, struct oci_resources *r, struct sbx_error *err)
+{
+	const struct oci_resources *own;
+	int rc;
+
+	if (!r->memory || !r->memory->limit.set || r->memory->check_before_update.set)
+		return 0;
+	rc = container_load_spec(c, err);
+	own = rc < 0 ? NULL : c->spec->linux_.resources;
+	if (own && own->memory)
+		r->memory->check_before_update = own->memory->check_before_update;
+	return rc;
+}
+
 static int check_devices(struct container *c, const struct oci_resources *r, struct sbx_error *err)
 {
 	int rc;
@@ -257,6 +272,8 @@ static int update_container(const struct invocation *in, struct container *c, st
 		return sbx_fail(err, SBX_E_UNSUPPORTED, 0,
 				"update the limits of a container that has no cgroup");
 	rc = check_devices(c, r, err);
+	if (rc == 0)
+		rc = inherit_memory_check(c, r, err);
 	if (rc == 0)
 		rc = cgroup_check_resources(&c->cgroup, r, err);
 	return rc < 0 ? rc : cgroup_apply(&c->cgroup, r, err);

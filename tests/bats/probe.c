@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <termios.h>
 #include <unistd.h>
@@ -293,6 +294,21 @@ static int verb_nonblock(int argc, char **argv)
 	return failed("execv");
 }
 
+/* syscall NUMBER|personality: the call with six zeros, "personality" being one that every process
+ * may make. */
+static int verb_syscall(int argc, char **argv)
+{
+	long number;
+
+	if (argc != 1)
+		return usage();
+	number = strcmp(argv[0], "personality") == 0 ? SYS_personality : atol(argv[0]);
+	if (syscall(number, 0L, 0L, 0L, 0L, 0L, 0L) < 0)
+		return failed("syscall");
+	puts("done");
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -309,6 +325,7 @@ static const struct {
 	{"push-input", verb_push_input},
 	{"nonblock", verb_nonblock},
 	{"full-socket", verb_full_socket},
+	{"syscall", verb_syscall},
 };
 
 int main(int argc, char **argv)

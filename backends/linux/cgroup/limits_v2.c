@@ -147,19 +147,26 @@ static int check_bytes(int64_t limit, int64_t swap, struct sbx_error *err)
 	return 0;
 }
 
-static int check_usage(const struct cgroup_hierarchy *h, int64_t limit, struct sbx_error *err)
+/* checkBeforeUpdate: the killer of cgroup2 would end what does not fit; v1 refuses by itself, less
+ * clearly. */
+static int check_usage(const struct cgroup_hierarchy *h, const struct oci_memory *memory,
+		       struct sbx_error *err)
 {
+	unsigned long long limit = (unsigned long long)memory->limit.v, usage = 0;
 	char text[32];
-	unsigned long long usage = 0;
 
-	if (cgroup_read_file(h, "memory.current", text, sizeof(text)) > 0)
+	if (!memory->check_before_update.v || !memory->limit.set || memory->limit.v <= 0)
+		return 0;
+	if (cgroup_read_file(h, h->unified ? "memory.current" : "memory.usage_in_bytes", text,
+			     sizeof(text)) > 0)
 		usage = strtoull(text, NULL, 10);
-	if (limit > 0 && usage > (unsigned long long)limit)
-		return sbx_fail(
-			err, SBX_E_RESOURCE_LIMIT, EBUSY,
-			"set \"linux.resources.memory.limit\" to %lld bytes: %llu are in use",
-			(long long)limit, usage);
-	return 0;
+	if (usage <= limit)
+		return 0;
+	return sbx_fail(
+		err, SBX_E_RESOURCE_LIMIT, EBUSY,
+		"set \"linux.resources.memory.limit\": rejecting memory limit %llu, of which "
+		"%llu bytes are in use (checkBeforeUpdate)",
+		limit, usage);
 }
 
 static int add_memory_v1(struct limits *l, const struct cgroup_hierarchy *h, int64_t limit,
@@ -180,14 +187,11 @@ static int add_memory_v1(struct limits *l, const struct cgroup_hierarchy *h, int
 static int add_memory_v2(struct limits *l, const struct cgroup_hierarchy *h, int64_t limit,
 			 int64_t swap, struct sbx_error *err)
 {
-	const struct oci_memory *memory = l->resources->memory;
 	int r = 0;
 
-	if (memory->check_before_update.set && memory->check_before_update.v)
-		r = check_usage(h, limit, err);
-	if (r == 0 && limit == -1)
+	if (limit == -1)
 		r = limits_add(l, h, "memory.limit", false, err, "memory.max", "max");
-	else if (r == 0 && limit != 0)
+	else if (limit != 0)
 		r = limits_add(l, h, "memory.limit", false, err, "memory.max", "%lld",
 			       (long long)limit);
 	if (r < 0 || (swap == 0 && limit != -1))
@@ -244,6 +248,8 @@ int limits_add_memory(struct limits *l, struct sbx_error *err)
 		r = check_kernel_memory(h, memory, err);
 	if (r == 0)
 		r = check_hierarchy(l, h, memory, err);
+	if (r == 0)
+		r = check_usage(h, memory, err);
 	if (r < 0)
 		return r;
 	return h->unified ? add_memory_v2(l, h, limit, swap, err)

@@ -29,6 +29,7 @@
 #include "runtime/container.h"
 #include "runtime/inherit.h"
 #include "runtime/listener.h"
+#include "runtime/notify.h"
 #include "runtime/profile_sources.h"
 #include "runtime/sockets.h"
 
@@ -156,7 +157,12 @@ int container_plan(struct container *c, const struct global_options *global,
 	if (rc == 0)
 		rc = inherit_extend_environment(&c->arena, c->spec, options.listen_fds, err);
 	if (rc == 0)
+		rc = notify_extend_spec(&c->arena, c->spec, global->root, request->id, err);
+	if (rc == 0)
 		rc = resolve_policy(c, &options, err);
+	if (rc == 0 && c->policy->confined && notify_is_asked())
+		rc = sbx_fail(err, SBX_E_UNSUPPORTED, 0,
+			      "pass NOTIFY_SOCKET on under a profile: not built; unset it");
 	if (rc < 0)
 		return rc;
 	options.bundle = c->state.bundle;
@@ -308,6 +314,8 @@ static int make_container(struct container *c, const struct create_request *requ
 	rc = state_save(c->dir_fd, &c->state, err);
 	if (rc == 0)
 		rc = store_documents(c, err);
+	if (rc == 0 && notify_is_asked())
+		rc = notify_make_folder(c->dir_fd, err);
 	if (rc == 0 && request->start_by_socket) {
 		c->run.start_fd = sockets_listen_at(c->dir_fd, START_SOCKET_NEW, err);
 		rc = c->run.start_fd < 0 ? c->run.start_fd : 0;

@@ -21,6 +21,7 @@
 #include "runtime/base/fd.h"
 #include "runtime/base/proc.h"
 #include "runtime/foreground.h"
+#include "runtime/notify.h"
 
 #define RELAY_BYTES	      4096 /* at most PIPE_BUF: a pipe that is ready takes it whole */
 #define END_OF_FILE_REPEAT_MS 1000
@@ -47,7 +48,6 @@ int foreground_begin(struct foreground *fg, struct sbx_error *err)
 	sigset_t set;
 
 	sigfillset(&set);
-	fg->relay_fd = -EBADF;
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "block signals");
 	fg->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -61,6 +61,7 @@ void foreground_end(struct foreground *fg)
 	sigset_t set;
 
 	cleanup_close_fd(&fg->signal_fd);
+	cleanup_close_fd(&fg->notify_fd);
 	sigemptyset(&set);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 }
@@ -272,10 +273,8 @@ int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd,
 	relay_begin(&relay, master_fd);
 	for (;;) {
 		struct pollfd ready[] = {
-			{pidfd, POLLIN, 0},
-			{fg->signal_fd, POLLIN, 0},
-			output_wait(&relay),
-			input_wait(&relay),
+			{pidfd, POLLIN, 0}, {fg->signal_fd, POLLIN, 0}, output_wait(&relay),
+			input_wait(&relay), {fg->notify_fd, POLLIN, 0},
 		};
 		int n = poll(ready, ARRAY_SIZE(ready),
 			     relay.asleep		 ? LOOK_AGAIN_MS
@@ -288,6 +287,10 @@ int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd,
 		}
 		if (n < 0)
 			continue;
+		if (ready[4].revents && notify_take(fg->notify_fd)) {
+			notify_tell_ready(pid, false); /* we stay, so nothing is lost */
+			cleanup_close_fd(&fg->notify_fd);
+		}
 		if (ready[1].revents)
 			forward_signals(fg, pid, pidfd, master_fd);
 		if (n == 0 && !relay.asleep)

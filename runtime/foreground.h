@@ -10,7 +10,7 @@
 
 struct foreground {
 	int signal_fd;
-	int relay_fd; /* the pty's master, or -EBADF */
+	int notify_fd; /* where the process says that it is ready (notify.h), or -EBADF */
 };
 
 /*

@@ -68,6 +68,15 @@ static int check_confined(int fd, struct sbx_error *err)
 			"pass descriptor %d on: it is %s, which a profile never lets in", fd, kind);
 }
 
+/* A number above stdio that the caller left free may be one of ours by now: the store's folder,
+ * say. All of ours close at exec, and nothing that came through one does. */
+static bool is_from_caller(int fd)
+{
+	int flags = fcntl(fd, F_GETFD);
+
+	return flags >= 0 && (fd < 3 || !(flags & FD_CLOEXEC));
+}
+
 int inherit_check(const struct plan *plan, struct sbx_error *err)
 {
 	int last = 2 + plan->options.listen_fds + plan->options.preserve_fds;
@@ -75,8 +84,9 @@ int inherit_check(const struct plan *plan, struct sbx_error *err)
 	for (int fd = 0; fd <= last; fd++) {
 		int rc = 0;
 
-		if (fcntl(fd, F_GETFD) < 0)
-			return sbx_fail(err, SBX_E_USAGE, EBADF, "pass descriptor %d on", fd);
+		if (!is_from_caller(fd))
+			return sbx_fail(err, SBX_E_USAGE, EBADF,
+					"pass descriptor %d on: the caller has not opened it", fd);
 		if (plan->policy->confined)
 			rc = check_confined(fd, err);
 		if (rc < 0)

@@ -9,7 +9,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "config.h"
 #include "runtime/base/cleanup.h"
@@ -23,7 +25,7 @@
 static const struct option_row global_rows[] = {
 	{"root", 0, OPTION_VALUE, "DIR",
 	 "state store (default /run/sbx-runtime, or below XDG_RUNTIME_DIR)"},
-	{"log", 0, OPTION_VALUE, "FILE", "write the log there"},
+	{"log", 0, OPTION_VALUE, "FILE|journald:TAG|syslog:TAG", "write the log there"},
 	{"log-format", 0, OPTION_VALUE, "text|json", "form of the log"},
 	{"log-level", 0, OPTION_VALUE, "LEVEL", "error, warning, info or debug"},
 	{"debug", 0, OPTION_FLAG, NULL, "the same as --log-level debug"},
@@ -123,25 +125,63 @@ static int decode_global(const struct option_values *values, struct global_optio
 	return 0;
 }
 
-static int open_log(const struct global_options *global, int *ret_fd, struct sbx_error *err)
+/* Sockets for --log KIND:TAG. */
+static const struct {
+	const char *prefix, *path;
+	enum log_format format;
+} log_sockets[] = {
+	{"journald:", "/run/systemd/journal/socket", LOG_FORMAT_JOURNAL},
+	{"syslog:", "/dev/log", LOG_FORMAT_SYSLOG},
+};
+
+static int connect_log(const char *path, struct sbx_error *err)
 {
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	cleanup_fd int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "open the log socket \"%s\"", path);
+	return take_fd(&fd);
+}
+
+static int open_log_file(const struct global_options *global, struct sbx_error *err)
+{
+	const char *name = global->log;
 	int fd = STDERR_FILENO;
 
-	if (global->log) {
+	if (name && strncmp(name, "file:", 5) == 0)
+		name += 5;
+	if (name) {
 		/* Nobody waits for a FIFO's reader, now or later: what it does not take is lost. */
-		fd = open(global->log,
-			  O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
+		fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+			  0644);
 		if (fd < 0 && errno == ENXIO)
 			return sbx_fail(
 				err, SBX_E_SYSTEM, 0,
 				"open log \"%s\": it is a FIFO that nobody reads, or a socket",
-				global->log);
+				name);
 		if (fd < 0)
-			return sbx_fail(err, SBX_E_SYSTEM, errno, "open log \"%s\"", global->log);
+			return sbx_fail(err, SBX_E_SYSTEM, errno, "open log \"%s\"", name);
 	}
 	log_set_sink(fd, global->log_format, global->log_level);
-	*ret_fd = fd;
 	return 0;
+}
+
+static int open_log(const struct global_options *global, struct sbx_error *err)
+{
+	for (size_t i = 0; global->log && i < ARRAY_SIZE(log_sockets); i++) {
+		size_t len = strlen(log_sockets[i].prefix);
+		int fd;
+
+		if (strncmp(global->log, log_sockets[i].prefix, len) != 0)
+			continue;
+		fd = connect_log(log_sockets[i].path, err);
+		log_set_tag(global->log[len] ? global->log + len : PACKAGE_NAME);
+		log_set_sink(fd, log_sockets[i].format, global->log_level);
+		return fd < 0 ? fd : 0;
+	}
+	return open_log_file(global, err);
 }
 
 static const struct cmd *find_verb(const char *name)
@@ -230,7 +270,7 @@ int main(int argc, char **argv)
 		.values = values, .rows = global_rows, .rows_n = ARRAY_SIZE(global_rows)};
 	struct sbx_error err = {0};
 	const struct cmd *cmd;
-	int failure_status = 1, operand, log_fd, rc;
+	int failure_status = 1, operand, rc;
 
 	proc_catch_write_signals();
 	if (fd_fill_stdio() < 0)
@@ -254,7 +294,7 @@ int main(int argc, char **argv)
 		print_help();
 		return 1;
 	}
-	rc = open_log(&global, &log_fd, &err);
+	rc = open_log(&global, &err);
 	cmd = find_verb(argv[operand]);
 	if (rc == 0 && !cmd)
 		rc = sbx_fail(&err, SBX_E_USAGE, 0, "unknown verb \"%s\"", argv[operand]);

@@ -3,6 +3,7 @@
  * next, so a receiver names it and anything else is an error.
  */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 #include "backends/linux/protocol.h"
@@ -88,4 +89,17 @@ int protocol_expect(int fd, enum linux_message type, struct msg *msg, struct sbx
 void protocol_send_error(int fd, const struct sbx_error *error)
 {
 	(void)protocol_send(fd, MSG_ERROR, error, sizeof(*error));
+}
+
+int protocol_prefer_error(int fd, int rc, struct sbx_error *err)
+{
+	struct pollfd word = {.fd = fd, .events = POLLIN};
+	struct msg msg;
+
+	if (fd < 0 || poll(&word, 1, 0) <= 0 || msg_receive(fd, &linux_protocol, &msg) < 0)
+		return rc;
+	if (msg.type == MSG_ERROR)
+		return protocol_take_error(&msg, err);
+	msg_close_fds(&msg);
+	return rc;
 }

@@ -59,6 +59,10 @@ int protocol_receive(int fd, const char *what, struct msg *msg, struct sbx_error
  */
 int protocol_take_error(struct msg *msg, struct sbx_error *err);
 
+/* What the runtime failed with (rc, err), or rather the child's own error, should that wait in fd:
+ * the failure may be no more than the end of the child. */
+int protocol_prefer_error(int fd, int rc, struct sbx_error *err);
+
 /* Send an error record to the other side; what cannot be sent is dropped (the end of file tells).
  */
 void protocol_send_error(int fd, const struct sbx_error *error);

@@ -9,6 +9,8 @@
 #ifndef SBX_LINUX_ROOM_H
 #define SBX_LINUX_ROOM_H
 
+#include <sched.h>
+
 #include "backends/linux/plan.h"
 #include "spec/json_write.h"
 
@@ -97,6 +99,12 @@ static inline bool room_has_create_hooks(const struct plan *plan)
 
 	return hooks->n[HOOK_PRESTART] || hooks->n[HOOK_CREATE_RUNTIME] ||
 	       hooks->n[HOOK_CREATE_CONTAINER];
+}
+
+/* Whose user namespace is not the runtime's, be it made or joined. */
+static inline bool room_has_userns(const struct plan *plan)
+{
+	return (plan->namespaces.new_flags & CLONE_NEWUSER) || plan->namespaces.path[NS_USER];
 }
 
 /* The process that is set up: that of the bundle, or the one of an exec. NULL: none was given. */

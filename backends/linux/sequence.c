@@ -481,8 +481,10 @@ static int run_row(struct sequence *seq, const struct stage_row *row, struct sbx
 static int end_walk(struct sequence *seq, int rc, struct sbx_error *err)
 {
 	if (seq->side == SIDE_RUNTIME) {
-		if (rc < 0)
+		if (rc < 0) {
+			rc = protocol_prefer_error(seq->run->sync_fd, rc, err);
 			sequence_undo(seq->run);
+		}
 		return rc;
 	}
 	if (seq->run->sync_fd >= 0)

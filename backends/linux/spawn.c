@@ -206,7 +206,11 @@ static pid_t spawn_directly(struct run *run, int ends[2], int cgroup_fd, struct 
 	}
 	become_child(run, ends);
 	rc = join_paths(ns, err);
-	return rc < 0 ? rc : 0;
+	if (rc == 0)
+		return 0;
+	/* Not back to the caller: it would take the child for the runtime, and undo. */
+	protocol_send_error(run->sync_fd, err);
+	_exit(1);
 }
 
 /*

@@ -26,7 +26,13 @@ static struct {
 	int fd;
 	enum log_format format;
 	enum log_level level;
-} sink = {.fd = -1};
+	const char *tag;
+} sink = {.fd = -1, .tag = ""};
+
+void log_set_tag(const char *tag)
+{
+	sink.tag = tag;
+}
 
 void log_set_sink(int fd, enum log_format format, enum log_level level)
 {
@@ -88,11 +94,42 @@ static void put_member(struct buf *out, const char *key, const char *value)
 	put_quoted(out, value);
 }
 
+/* syslog(3): LOG_ERR and so on, of the facility LOG_DAEMON. */
+static const int syslog_levels[] = {
+	[LOG_LEVEL_ERROR] = 3,
+	[LOG_LEVEL_WARNING] = 4,
+	[LOG_LEVEL_INFO] = 6,
+	[LOG_LEVEL_DEBUG] = 7,
+};
+
+#define SYSLOG_DAEMON (3 << 3)
+
+/* One datagram of one line: whatever is in the message or in the tag makes no other field. */
+static void write_datagram(enum log_level level, const char *message)
+{
+	cleanup_buf struct buf out = BUF_INIT;
+	char text[SBX_MESSAGE_MAX], tag[128];
+
+	text_escape(text, sizeof(text), message, strlen(message));
+	text_escape(tag, sizeof(tag), sink.tag, strlen(sink.tag));
+	if (sink.format == LOG_FORMAT_JOURNAL)
+		buf_printf(&out, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n",
+			   syslog_levels[level], tag, text);
+	else
+		buf_printf(&out, "<%d>%s: %s", SYSLOG_DAEMON | syslog_levels[level], tag, text);
+	if (!buf_failed(&out))
+		fd_write_all(sink.fd, out.data, out.len);
+}
+
 static void write_line(enum log_level level, const char *message, const struct sbx_error *err)
 {
 	cleanup_buf struct buf out = BUF_INIT;
 	char now[64];
 
+	if (sink.format == LOG_FORMAT_JOURNAL || sink.format == LOG_FORMAT_SYSLOG) {
+		write_datagram(level, message);
+		return;
+	}
 	format_time(now, sizeof(now));
 	if (sink.format == LOG_FORMAT_JSON)
 		buf_printf(&out, "{\"level\":\"%s\"", level_names[level]);

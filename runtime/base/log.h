@@ -16,11 +16,15 @@
 #include "runtime/base/error.h"
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
-enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
+/* The last two are of datagrams: systemd's journal (its native protocol), syslog (RFC 3164). */
+enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON, LOG_FORMAT_JOURNAL, LOG_FORMAT_SYSLOG };
 
 /* Send the log to fd (not owned, -1: nowhere), in one write(2) a line. What an error prints on
  * stderr is the command layer's own. */
 void log_set_sink(int fd, enum log_format format, enum log_level level);
+
+/* Who writes, for the journal and syslog (not owned). */
+void log_set_tag(const char *tag);
 
 /* True when a line of this level would be written: guards the cost of making it. */
 bool log_wants(enum log_level level);

@@ -6,12 +6,14 @@
 
 #include "runtime/base/cleanup.h"
 #include "runtime/cmd/cmds.h"
+#include "runtime/cmd/match.h"
 #include "runtime/container.h"
 #include "runtime/holder.h"
 #include "runtime/salvage.h"
 
 static const struct option_row rows[] = {
 	{"force", 'f', OPTION_FLAG, NULL, "kill a running container; an unknown one is no error"},
+	MATCH_OPTION_ROW,
 };
 
 static int check_status(const struct container *c, struct sbx_error *err)
@@ -25,34 +27,39 @@ static int check_status(const struct container *c, struct sbx_error *err)
 			status_name(status));
 }
 
-static int delete_container(const struct invocation *in, struct container *c, bool force,
-			    struct sbx_error *err)
+static int delete_container(const struct invocation *in, const char *id, struct container *c,
+			    bool force, struct sbx_error *err)
 {
 	int rc;
 
 	if (force)
-		container_end_holder(in->global, in->argv[0]);
-	rc = container_open(c, in->global, in->argv[0], STORE_LOCK_EXCLUSIVE, err);
+		container_end_holder(in->global, id);
+	rc = container_open(c, in->global, id, STORE_LOCK_EXCLUSIVE, err);
 	if (rc < 0 && force && err->code == SBX_E_CONTAINER_UNKNOWN)
 		return 0;
 	/* With the lock none is being made: its create was killed, or its state is lost. */
 	if (rc < 0 && force &&
 	    (err->code == SBX_E_INVALID_STATE_FILE || err->code == SBX_E_CONTAINER_STATUS))
-		return container_salvage(c, in->global, in->argv[0], err);
+		return container_salvage(c, in->global, id, err);
 	if (rc == 0 && !force)
 		rc = check_status(c, err);
 	return rc < 0 ? rc : container_destroy(c, err);
 }
 
-static int run_delete(const struct invocation *in, struct sbx_error *err)
+static int delete_one(const struct invocation *in, const char *id, struct sbx_error *err)
 {
 	struct container c;
 	int rc;
 
 	container_init(&c);
-	rc = delete_container(in, &c, invocation_flag(in, "force"), err);
+	rc = delete_container(in, id, &c, invocation_flag(in, "force"), err);
 	container_release(&c);
 	return rc;
+}
+
+static int run_delete(const struct invocation *in, struct sbx_error *err)
+{
+	return match_containers(in, delete_one, err);
 }
 
 const struct cmd cmd_delete = {

@@ -35,7 +35,7 @@ static const struct option_row rows[] = {
 	{"no-new-privs", 0, OPTION_FLAG, NULL, "set no_new_privs"},
 	{"cap", 'c', OPTION_LIST, "CAP", "add a capability"},
 	{"preserve-fds", 0, OPTION_VALUE, "N", "pass N descriptors after stdio and LISTEN_FDS"},
-	{"cgroup", 0, OPTION_VALUE, "PATH", "join a group below the container's"},
+	{"cgroup", 0, OPTION_LIST, "[CTRL:]PATH", "join a group below the container's"},
 	{"ignore-paused", 0, OPTION_FLAG, NULL,
 	 "enter a paused container; the process waits frozen"},
 	{"no-subreaper", 0, OPTION_FLAG, NULL, "accepted for other runtimes' callers"},
@@ -284,14 +284,23 @@ static int start_process(const struct invocation *in, struct container *c, struc
 	return rc;
 }
 
+static int enter_groups(const struct invocation *in, struct container *c, struct sbx_error *err)
+{
+	const struct option_values *groups = invocation_list(in, "cgroup");
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < groups->count; i++)
+		rc = cgroup_open_sub(&c->cgroup, groups->list[i], &c->cgroup, err);
+	return rc;
+}
+
 static int exec_in(const struct invocation *in, struct container *c, struct foreground *fg,
 		   struct sbx_error *err)
 {
 	int rc = container_open(c, in->global, in->argv[0], STORE_LOCK_NONE, err);
 
-	if (rc == 0 && invocation_value(in, "cgroup"))
-		rc = cgroup_open_sub(&c->state.cgroup, invocation_value(in, "cgroup"), &c->cgroup,
-				     err);
+	if (rc == 0)
+		rc = enter_groups(in, c, err);
 	if (rc == 0)
 		rc = check_status(in, c, err);
 	if (rc == 0)
@@ -315,7 +324,7 @@ static int exec_in(const struct invocation *in, struct container *c, struct fore
 
 static int run_exec(const struct invocation *in, struct sbx_error *err)
 {
-	struct foreground fg = {.signal_fd = -EBADF};
+	struct foreground fg = {.signal_fd = -EBADF, .notify_fd = -EBADF};
 	struct container c;
 	int rc;
 

@@ -10,10 +10,12 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/proc.h"
 #include "runtime/cmd/cmds.h"
+#include "runtime/cmd/match.h"
 #include "runtime/container.h"
 
 static const struct option_row rows[] = {
 	{"all", 'a', OPTION_FLAG, NULL, "signal every process of the container"},
+	MATCH_OPTION_ROW,
 };
 
 static int fail_not_running(struct sbx_error *err)
@@ -52,7 +54,7 @@ static int signal_container(struct container *c, int sig, bool all, struct sbx_e
 	return rc;
 }
 
-static int run_kill(const struct invocation *in, struct sbx_error *err)
+static int kill_one(const struct invocation *in, const char *id, struct sbx_error *err)
 {
 	const char *name = in->argc > 1 ? in->argv[1] : "TERM";
 	int rc, sig = proc_parse_signal(name);
@@ -61,11 +63,16 @@ static int run_kill(const struct invocation *in, struct sbx_error *err)
 	if (sig < 0)
 		return sbx_fail(err, SBX_E_USAGE, 0, "unknown signal \"%s\"", name);
 	container_init(&c);
-	rc = container_open(&c, in->global, in->argv[0], STORE_LOCK_NONE, err);
+	rc = container_open(&c, in->global, id, STORE_LOCK_NONE, err);
 	if (rc == 0)
 		rc = signal_container(&c, sig, invocation_flag(in, "all"), err);
 	container_release(&c);
 	return rc;
+}
+
+static int run_kill(const struct invocation *in, struct sbx_error *err)
+{
+	return match_containers(in, kill_one, err);
 }
 
 const struct cmd cmd_kill = {

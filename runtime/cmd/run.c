@@ -10,6 +10,7 @@
 #include "runtime/cmd/cmds.h"
 #include "runtime/container.h"
 #include "runtime/foreground.h"
+#include "runtime/notify.h"
 
 /* "sbx-" and 64 random bits: the name of a container that the caller did not name. */
 static int generate_id(char id[32], struct sbx_error *err)
@@ -46,10 +47,12 @@ static int wait_and_delete(struct container *c, struct foreground *fg, bool keep
 	return rc < 0 ? rc : status;
 }
 
-static int start_made(struct container *c, struct sbx_error *err)
+static int start_made(struct container *c, struct foreground *fg, struct sbx_error *err)
 {
-	int rc = container_start(c, c->run.sync_fd, err);
+	int rc = notify_listen(c->dir_fd, &c->spec->linux_, &fg->notify_fd, err);
 
+	if (rc == 0)
+		rc = container_start(c, c->run.sync_fd, err);
 	cleanup_close_fd(&c->run.sync_fd);
 	if (rc < 0) {
 		sequence_undo(&c->run);
@@ -58,10 +61,20 @@ static int start_made(struct container *c, struct sbx_error *err)
 	return rc;
 }
 
+/* Others may change it meanwhile. */
+static int await_ready(struct container *c, const struct foreground *fg, struct sbx_error *err)
+{
+	int rc = store_relock_container(&c->store, c->state.id, c->dir_fd, STORE_LOCK_NONE, err);
+
+	if (rc == 0)
+		notify_wait(fg->notify_fd, c->run.pidfd, c->run.pid);
+	return rc;
+}
+
 static int run_run(const struct invocation *in, struct sbx_error *err)
 {
 	struct create_request request;
-	struct foreground fg = {.signal_fd = -EBADF};
+	struct foreground fg = {.signal_fd = -EBADF, .notify_fd = -EBADF};
 	struct container c;
 	char id[32];
 	int rc = request_read(in, &request, err);
@@ -80,7 +93,9 @@ static int run_run(const struct invocation *in, struct sbx_error *err)
 	if (rc == 0)
 		rc = container_create(&c, in->global, &request, err);
 	if (rc == 0)
-		rc = start_made(&c, err);
+		rc = start_made(&c, &fg, err);
+	if (rc == 0 && request.detached && fg.notify_fd >= 0)
+		rc = await_ready(&c, &fg, err);
 	if (rc == 0 && !request.detached)
 		rc = wait_and_delete(&c, &fg, invocation_flag(in, "keep"), err);
 	foreground_end(&fg);

@@ -4,8 +4,10 @@
 #include <errno.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/proc.h"
 #include "runtime/cmd/cmds.h"
 #include "runtime/container.h"
+#include "runtime/notify.h"
 #include "runtime/sockets.h"
 
 static int connect_created(struct container *c, struct sbx_error *err)
@@ -26,9 +28,27 @@ static int connect_created(struct container *c, struct sbx_error *err)
 	return fd;
 }
 
+static int listen_for_ready(struct container *c, int *ret_fd, struct sbx_error *err)
+{
+	int rc = notify_is_asked() ? container_load_spec(c, err) : 0;
+
+	return c->spec ? notify_listen(c->dir_fd, &c->spec->linux_, ret_fd, err) : rc;
+}
+
+/* Others may change it meanwhile. */
+static int await_ready(struct container *c, int notify_fd, struct sbx_error *err)
+{
+	cleanup_fd int pidfd = proc_open_pidfd(c->state.pid, c->state.pid_start_ticks);
+	int rc = store_relock_container(&c->store, c->state.id, c->dir_fd, STORE_LOCK_NONE, err);
+
+	if (rc == 0 && pidfd >= 0)
+		notify_wait(notify_fd, pidfd, c->state.pid);
+	return rc;
+}
+
 static int run_start(const struct invocation *in, struct sbx_error *err)
 {
-	cleanup_fd int sync_fd = -EBADF;
+	cleanup_fd int sync_fd = -EBADF, notify_fd = -EBADF;
 	struct container c;
 	int rc;
 
@@ -37,7 +57,11 @@ static int run_start(const struct invocation *in, struct sbx_error *err)
 	if (rc == 0)
 		rc = sync_fd = connect_created(&c, err);
 	if (rc >= 0)
+		rc = listen_for_ready(&c, &notify_fd, err);
+	if (rc == 0)
 		rc = container_start(&c, sync_fd, err);
+	if (rc == 0 && notify_fd >= 0)
+		rc = await_ready(&c, notify_fd, err);
 	container_release(&c);
 	return rc;
 }

@@ -285,6 +285,35 @@ load helpers
 	grep -q 'container does not exist' "$log"
 }
 
+@test 'log: a name that begins with file:, the journal, syslog' {
+	local tag=$'my tag\nPRIORITY=0' got=$BATS_TEST_TMPDIR/got
+
+	run_sbx --log "file:$BATS_TEST_TMPDIR/log" state nobody-here
+	assert_error 'container does not exist'
+	grep -q 'container does not exist' "$BATS_TEST_TMPDIR/log"
+	require_root
+	[ -e /run/systemd/journal/socket ] || {
+		run_sbx --log journald:x list
+		assert_error /run/systemd/journal/socket
+	}
+	"$SBX_TEST_BIN/probe" receive-datagrams "$BATS_TEST_TMPDIR/s" >"$got" 2>&1 </dev/null 3>&- &
+	wait_until 10 grep -q ready "$got"
+	unshare --mount bash -ec 'mount -t tmpfs tmpfs /run; mount -t tmpfs tmpfs /dev
+		mkdir -p /run/systemd/journal; touch /run/systemd/journal/socket /dev/log /dev/null
+		for at in /run/systemd/journal/socket /dev/log; do mount --bind "$1" $at; done
+		shift
+		for kind in journald syslog; do "$1" --root "$2" --log "$kind:$3" state nobody-here || true; done' - \
+		"$BATS_TEST_TMPDIR/s" "$SBX_RUNTIME" "$BATS_TEST_TMPDIR/none" "$tag" 2>/dev/null
+	sleep 0.2
+	kill $!
+	[ "$(cat "$got")" = 'ready
+PRIORITY=3
+SYSLOG_IDENTIFIER=my tag\nPRIORITY=0
+MESSAGE=container does not exist: "nobody-here"
+
+<27>my tag\nPRIORITY=0: container does not exist: "nobody-here"' ]
+}
+
 @test 'errors: control characters of foreign input are escaped' {
 	set_args $'/no\e[31m/such\r'
 	run_container

@@ -119,6 +119,24 @@ process_file() {
 	refute_line --regexp '^4 '
 }
 
+@test 'exec: --preserve-fds and LISTEN_FDS pass nothing that the caller did not open' {
+	local -a exec_closed=(bash -c 'exec 3>&- 4>&- 5>&-; root=$1 runtime=$2; shift 2
+		[ "$1" != listen ] || { shift; export LISTEN_FDS=1 LISTEN_PID=$$; }
+		exec "$runtime" --root "$root" "$@"' - "$ROOT" "$SBX_RUNTIME")
+
+	start_sleeper
+	run --separate-stderr "${exec_closed[@]}" exec --preserve-fds 1 "$ID" probe fds
+	assert_error 'pass descriptor 3 on: the caller has not opened it' 255
+	run --separate-stderr "${exec_closed[@]}" listen exec "$ID" probe fds
+	assert_error 'pass descriptor 3 on: the caller has not opened it' 255
+	run_sbx delete --force "$ID"
+	set_args probe fds
+	run --separate-stderr "${exec_closed[@]}" run --bundle "$BUNDLE" --preserve-fds 1 "$ID"
+	assert_error 'pass descriptor 3 on: the caller has not opened it'
+	run --separate-stderr "${exec_closed[@]}" run --bundle "$BUNDLE" "$ID"
+	assert_status 0
+}
+
 @test 'exec: a working folder through a descriptor is refused' {
 	local n
 
@@ -297,6 +315,36 @@ process_file() {
 	for path in .. ../.. /../.. a/../..; do
 		run_exec --cgroup "$path" "$ID" true
 		assert_status 255
+	done
+}
+
+@test 'exec --cgroup: "/" is the container itself, a v1 controller before the path its hierarchy alone' {
+	local memory cpu pid
+
+	require_root
+	start_sleeper
+	run_exec --cgroup / "$ID" true
+	assert_status 0
+	run_exec --cgroup nosuch:/ "$ID" true
+	assert_error 'v1 controller "nosuch"' 255
+	memory=$(cgroup_dir memory) && [ -e "$memory/memory.limit_in_bytes" ] || skip_host 'no cgroup v1'
+	cpu=$(cgroup_dir cpu)
+	mkdir "$memory/below" "$cpu/below"
+	sbx_detached exec --detach --pid-file "$BATS_TEST_TMPDIR/pid" --cgroup memory:below "$ID" sleep 1001
+	assert_status 0
+	pid=$(<"$BATS_TEST_TMPDIR/pid")
+	grep -qx "$pid" "$memory/below/cgroup.procs"
+	grep -qx "$pid" "$cpu/cgroup.procs"
+	sbx_detached exec --detach --pid-file "$BATS_TEST_TMPDIR/pid" --cgroup memory:/below --cgroup cpu:below \
+		"$ID" sleep 1001
+	assert_status 0
+	pid=$(<"$BATS_TEST_TMPDIR/pid")
+	grep -qx "$pid" "$memory/below/cgroup.procs"
+	grep -qx "$pid" "$cpu/below/cgroup.procs"
+	for group in memory:.. memory:below/.. memory:absent :below; do
+		run_exec --cgroup "$group" "$ID" true
+		assert_status 255
+		assert_stderr "${group##*:}"
 	done
 }
 

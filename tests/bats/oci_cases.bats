@@ -37,7 +37,7 @@ value() {
 	assert_output 'syscall: EPERM'
 	edit_config 'del(.linux.seccomp)'
 	run_container
-	assert_output done
+	assert_output 'done'
 }
 
 # Everything that probe may want, but for personality(2).

@@ -7,13 +7,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -309,6 +313,94 @@ static int verb_syscall(int argc, char **argv)
 	return 0;
 }
 
+/* send-datagram PATH TEXT: to a Unix socket. */
+static int verb_send_datagram(int argc, char **argv)
+{
+	struct sockaddr_un to;
+	int fd;
+
+	if (argc != 2)
+		return usage();
+	close(unix_socket(argv[0], &to));
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (sendto(fd, argv[1], strlen(argv[1]), 0, (struct sockaddr *)&to, sizeof(to)) < 0)
+		return failed("sendto");
+	return 0;
+}
+
+/*
+ * receive-datagrams PATH: makes the socket, prints "ready" and then each datagram, a line for each
+ * of its lines, "with a descriptor" behind one that brought some, which are closed.
+ */
+static int verb_receive_datagrams(int argc, char **argv)
+{
+	struct sockaddr_un at;
+	char text[4096];
+	int fd;
+
+	if (argc != 1)
+		return usage();
+	close(unix_socket(argv[0], &at));
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
+		return failed("bind");
+	puts("ready");
+	for (;;) {
+		int received;
+
+		fflush(stdout);
+		errno = 0;
+		received = receive_fd(fd, text, sizeof(text));
+		if (received < 0 && errno != ENOMSG)
+			return failed("receive");
+		printf("%s%s\n", text, received < 0 ? "" : " with a descriptor");
+		if (received >= 0)
+			close(received);
+	}
+}
+
+/* fill-keys UID: as that user, adds keys until the quota is reached, prints "full", and stays. */
+static int verb_fill_keys(int argc, char **argv)
+{
+	char name[32];
+
+	if (argc != 1)
+		return usage();
+	if (setgid((gid_t)atoi(argv[0])) < 0 || setuid((uid_t)atoi(argv[0])) < 0)
+		return failed("setuid");
+	for (int i = 0;; i++) {
+		snprintf(name, sizeof(name), "probe-%d", i);
+		if (syscall(SYS_add_key, "user", name, "x", 1UL, -2 /* of the process */) < 0)
+			break;
+	}
+	if (errno != EDQUOT)
+		return failed("add_key");
+	puts("full");
+	fflush(stdout);
+	pause();
+	return 0;
+}
+
+/* without-call NUMBER PROGRAM [ARG...]: runs it with a filter that answers ENOSYS for the call. */
+static int verb_without_call(int argc, char **argv)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = 4, .filter = code};
+
+	if (argc < 2)
+		return usage();
+	code[1].k = strcmp(argv[0], "keyctl") == 0 ? SYS_keyctl : (unsigned)atoi(argv[0]);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return failed("seccomp");
+	execv(argv[1], argv + 1);
+	return failed("execv");
+}
+
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -326,6 +418,10 @@ static const struct {
 	{"nonblock", verb_nonblock},
 	{"full-socket", verb_full_socket},
 	{"syscall", verb_syscall},
+	{"fill-keys", verb_fill_keys},
+	{"without-call", verb_without_call},
+	{"send-datagram", verb_send_datagram},
+	{"receive-datagrams", verb_receive_datagrams},
 };
 
 int main(int argc, char **argv)

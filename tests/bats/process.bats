@@ -310,3 +310,140 @@ memory_policy() {
 	run_container
 	assert_error 'set the memory policy to MPOL_BIND of nodes 1023'
 }
+
+# ---- scheduling ------------------------------------------------------------------------------------
+
+CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
+
+# Where the runtime is bound to one processor by its caller, the container is not.
+@test 'affinity: that of the runtime is not inherited, by create or exec' {
+	local all
+
+	all=$(grep Cpus_allowed_list /proc/1/status | cut -f2)
+	[ "$(nproc --all)" -gt 1 ] || skip_host 'one processor'
+	set_script "$CPUS"
+	run --separate-stderr taskset -c 0 "$SBX_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" "$ID"
+	assert_output "$all"
+	start_sleeper
+	run --separate-stderr taskset -c 0 "$SBX_RUNTIME" --root "$ROOT" exec "$ID" sh -c "$CPUS"
+	assert_output "$all"
+}
+
+@test 'execCPUAffinity: of exec alone, by lists beyond 1024 processors' {
+	[ "$(nproc --all)" -gt 1 ] || skip_host 'one processor'
+	edit_config '.process.execCPUAffinity = {initial: "0", final: "1"}'
+	set_script "$CPUS"
+	run_container
+	refute_output 1
+	start_sleeper
+	run_sbx exec "$ID" sh -c "$CPUS"
+	assert_output 1
+	run_sbx delete --force "$ID"
+	edit_config '.process.execCPUAffinity = {initial: "0-4000", final: "0,1500-2000"}'
+	start_sleeper
+	run_sbx exec "$ID" sh -c "$CPUS"
+	assert_output 0
+	run_sbx delete --force "$ID"
+	edit_config '.process.execCPUAffinity = {final: "1500"}'
+	start_sleeper
+	run_sbx exec "$ID" true
+	assert_error 'processors "1500"' 255
+	run_sbx delete --force "$ID"
+	edit_config '.process.execCPUAffinity = {final: "one"}'
+	refused execCPUAffinity
+}
+
+@test 'scheduler and ioPriority: set, and what does not belong together is refused' {
+	local bad
+
+	edit_config '.process.scheduler = {policy: "SCHED_BATCH", nice: 5}
+		| .process.ioPriority = {class: "IOPRIO_CLASS_BE", priority: 3}'
+	set_script 'awk "/^policy/ { print \$3 }" /proc/self/sched; awk "{ print \$19 }" /proc/self/stat
+		cat /proc/self/sched >/dev/null'
+	run_container
+	assert_output $'3\n5'
+	while read -r bad; do
+		write_default_config "$BUNDLE/config.json"
+		edit_config ".process |= (. + $bad)"
+		refused "/process/$(grep -oE 'scheduler|ioPriority' <<<"$bad")"
+	done <<-'END'
+		{scheduler: {policy: "SCHED_FIFO", nice: 5}}
+		{scheduler: {policy: "SCHED_OTHER", priority: 5}}
+		{scheduler: {policy: "SCHED_OTHER", runtime: 5}}
+		{scheduler: {policy: "SCHED_NOSUCH"}}
+		{scheduler: {nice: 1}}
+		{scheduler: {policy: "SCHED_OTHER", nice: 20}}
+		{ioPriority: {class: "IOPRIO_CLASS_NONE", priority: 0}}
+		{ioPriority: {class: "IOPRIO_CLASS_BE", priority: 8}}
+		{ioPriority: {priority: 1}}
+	END
+}
+
+@test 'personality: as asked, for exec as well; unknown words are refused' {
+	[ "$(uname -m)" = x86_64 ] || skip_host 'no 32 bit name'
+	edit_config '.linux.personality = {domain: "LINUX32"}'
+	set_args uname -m
+	run_container
+	assert_output i686
+	start_sleeper
+	run_sbx exec "$ID" uname -m
+	assert_output i686
+	run_sbx delete --force "$ID"
+	edit_config '.linux.personality.flags = ["ADDR_NO_RANDOMIZE"]'
+	refused /linux/personality/flags
+	edit_config '.linux.personality = {domain: "BSD"}'
+	refused /linux/personality/domain
+}
+
+# ---- keyrings, security modules --------------------------------------------------------------------
+
+@test 'keyring: of its own, that of the caller by --no-new-keyring' {
+	edit_config '.linux.maskedPaths = []'
+	set_script 'grep -o "keyring.*_ses[.a-zA-Z0-9-]*" /proc/keys | sed "s/.* //" | sort -u'
+	run_container
+	assert_line "_ses.$ID"
+	run_container --no-new-keyring
+	refute_line "_ses.$ID"
+}
+
+@test 'keyring: a full quota is told with the remedy' {
+	local filler
+
+	require_root
+	edit_config '.linux.namespaces += [{type: "user"}]
+		| .linux.uidMappings = [{containerID: 0, hostID: 163777, size: 10}]
+		| .linux.gidMappings = .linux.uidMappings'
+	chown -R 163777:163777 "$BUNDLE/rootfs"
+	chmod 755 "$BATS_TEST_TMPDIR" "$BUNDLE"
+	set_args true
+	"$SBX_TEST_BIN/probe" fill-keys 163777 >"$BATS_TEST_TMPDIR/keys" 3>&- &
+	filler=$!
+	wait_until 10 grep -q . "$BATS_TEST_TMPDIR/keys"
+	grep -q full "$BATS_TEST_TMPDIR/keys"
+	run_container
+	assert_error '--no-new-keyring'
+	assert_stderr kernel.keys.maxkeys
+	run_container --no-new-keyring
+	assert_status 0
+	kill $filler
+}
+
+@test 'keyring: a kernel without keys is no reason to fail' {
+	require_root # a filter without no_new_privs
+	set_args true
+	run "$SBX_TEST_BIN/probe" without-call keyctl "$SBX_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" "$ID"
+	assert_status 0
+}
+
+@test 'labels: of a security module that the host does not have are refused by name, "unconfined" is none' {
+	grep -qx Y /sys/module/apparmor/parameters/enabled 2>/dev/null && skip_host 'it has AppArmor'
+	[ ! -e /sys/fs/selinux/status ] || skip_host 'it has SELinux'
+	set_args true
+	edit_config '.process.apparmorProfile = "unconfined"'
+	run_container
+	assert_status 0
+	edit_config '.process.apparmorProfile = "some-profile"'
+	refused 'AppArmor profile "some-profile"'
+	edit_config 'del(.process.apparmorProfile) | .process.selinuxLabel = "system_u:system_r:container_t:s0"'
+	refused 'SELinux label'
+}

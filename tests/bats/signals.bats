@@ -80,6 +80,54 @@ create_container() {
 	wait_until 5 eval '[ "$(sbx ps --format json "$ID" | jq length)" = 0 ]'
 }
 
+@test 'kill and delete of all whose id matches a regular expression' {
+	local one=$ID two=$ID-two other=x$ID
+
+	for ID in $one $two $other; do
+		start_sleeper
+		edit_config '.linux.cgroupsPath += "x"'
+	done
+	ID=$one
+	run_sbx kill --regex "^$one" KILL
+	assert_status 0
+	wait_until 5 status_is stopped
+	[ "$(sbx state "$two" | jq -r .status)" = stopped ]
+	[ "$(sbx state "$other" | jq -r .status)" = running ]
+	# one that fails does not keep it from the others
+	run_sbx delete -r .
+	assert_error "$other that is not stopped"
+	run_sbx list -q
+	assert_output "$other"
+	run_sbx kill "$one" KILL # an id is no pattern
+	assert_error 'does not exist'
+	run_sbx delete --force --regex 'nobody$'
+	assert_status 0
+	run_sbx delete --regex '('
+	assert_error 'no regular expression'
+	run_sbx delete --force --regex "^.$one\$"
+	assert_status 0
+	run_sbx list -q
+	assert_output ''
+}
+
+@test 'kill: realtime signals by their distance' {
+	set_script 'trap "echo 37 >>/workspace/got" 37; trap "echo 62 >>/workspace/got" 62; : >/workspace/up
+		while :; do sleep 0.05; done'
+	create_container
+	run_sbx start "$ID"
+	wait_until 10 test -e "$BUNDLE/rootfs/workspace/up"
+	run_sbx kill "$ID" sigrtmin+3
+	assert_status 0
+	run_sbx kill "$ID" RTMAX-2
+	assert_status 0
+	wait_until 5 test "$(sort "$BUNDLE/rootfs/workspace/got" | tr '\n' ' ')" = '37 62 ' ||
+		[ "$(sort "$BUNDLE/rootfs/workspace/got" | tr '\n' ' ')" = '37 62 ' ]
+	for signal in RTMIN+31 RTMIN-1 RTMAX+1 RTMIN+ RTMIN+x; do
+		run_sbx kill "$ID" "$signal"
+		assert_error "unknown signal \"$signal\""
+	done
+}
+
 @test 'pause stops everything, resume lets it go on' {
 	start_ticking
 	run_sbx pause "$ID"

@@ -339,34 +339,6 @@ int cgroup_join(const struct cgroup *cg, pid_t pid, bool unified_done, struct sb
 	return 0;
 }
 
-int cgroup_open_sub(const struct cgroup *parent, const char *path, struct cgroup *ret,
-		    struct sbx_error *err)
-{
-	struct cgroup cg = *parent;
-	bool found = false;
-
-	path += strspn(path, "/");
-	for (size_t i = 0; i < cg.n; i++) {
-		struct cgroup_hierarchy *h = &cg.v[i];
-		size_t len = strlen(h->path);
-		char full[CGROUP_FULL_PATH_MAX];
-		int n = snprintf(h->path + len, sizeof(h->path) - len, "/%s", path);
-
-		if (n < 0 || (size_t)n >= sizeof(h->path) - len || !path_is_canonical(h->path))
-			return sbx_fail(err, SBX_E_USAGE, 0,
-					"\"%s\" is no cgroup path below the container's", path);
-		if (cgroup_file_path(h, "", full) == 0 && access(full, F_OK) == 0)
-			found = true;
-		else
-			h->path[len] = '\0';
-	}
-	if (!found)
-		return sbx_fail(err, SBX_E_SYSTEM, ENOENT,
-				"join the cgroup \"%s\" of the container", path);
-	*ret = cg;
-	return 0;
-}
-
 int cgroup_open_child(const struct cgroup *parent, const char *name, bool make, struct cgroup *ret,
 		      struct sbx_error *err)
 {

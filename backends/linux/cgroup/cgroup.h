@@ -131,11 +131,11 @@ int cgroup_open_child(const struct cgroup *parent, const char *name, bool make, 
 		      struct sbx_error *err);
 
 /*
- * exec --cgroup PATH: the existing group PATH below the container's, in each hierarchy that has it
- * (the container's own in the others). SBX_E_USAGE for a path that leads out; -ENOENT where no
- * hierarchy has it.
+ * exec --cgroup [CTRL[,CTRL]:]PATH: the existing group PATH below parent, in each hierarchy that
+ * has it, or in those of these v1 controllers (parent's own in the others). "/" is parent itself.
+ * SBX_E_USAGE for a path that leads out; -ENOENT where no hierarchy has it.
  */
-int cgroup_open_sub(const struct cgroup *parent, const char *path, struct cgroup *ret,
+int cgroup_open_sub(const struct cgroup *parent, const char *where, struct cgroup *ret,
 		    struct sbx_error *err);
 
 /* Give a cgroup2 group to another owner, who may then make groups below it: the directory and the

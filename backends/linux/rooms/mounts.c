@@ -82,15 +82,17 @@ static void plan_sysfs_as_bind(struct plan_mount *m)
 static int plan_filesystem(struct plan *plan, struct plan_mount *m, struct sbx_error *err)
 {
 	const struct plan_namespaces *ns = &plan->namespaces;
-	bool new_userns = (ns->new_flags & CLONE_NEWUSER) != 0;
+	bool userns = room_has_userns(plan);
+	/* the user namespace that is joined may own a network that is */
+	bool own_net = (ns->new_flags & CLONE_NEWNET) || (ns->path[NS_USER] && ns->path[NS_NET]);
 	int row = find_pseudo(m->type);
 	size_t len;
 
-	if (strcmp(m->type, "sysfs") == 0 && new_userns && !(ns->new_flags & CLONE_NEWNET)) {
+	if (strcmp(m->type, "sysfs") == 0 && userns && !own_net) {
 		plan_sysfs_as_bind(m);
 		return 0;
 	}
-	if (strcmp(m->type, "devpts") == 0 && new_userns && m->data && !maps_id(&ns->gid_maps, 5) &&
+	if (strcmp(m->type, "devpts") == 0 && userns && m->data && !maps_id(&ns->gid_maps, 5) &&
 	    mount_data_value(m->data, "gid", &len)) {
 		m->data = mount_data_without(plan->arena, m->data, "gid");
 		if (!m->data)
@@ -122,7 +124,7 @@ static int plan_bind(struct plan *plan, struct plan_mount *m, const char *pointe
 		return 0;
 	/* below the host's /sys stand the cgroups that the caller may write: CVE-2023-25809 */
 	if (m->recursive && (m->attr_set & MOUNT_ATTR_RDONLY) && path_is_below(m->source, "/sys") &&
-	    ((ns->new_flags & CLONE_NEWUSER) || !plan->host->privileged))
+	    (room_has_userns(plan) || !plan->host->privileged))
 		m->attr_set_recursive |= MOUNT_ATTR_RDONLY;
 	if (m->source[0] != '/') {
 		m->source = arena_printf(plan->arena, "%s/%s", plan->options.bundle, m->source);
@@ -147,7 +149,7 @@ static int plan_bind(struct plan *plan, struct plan_mount *m, const char *pointe
 	} else if (!plan->options.host_root && path_is_below(m->source, plan->options.rootfs)) {
 		m->source_inside = m->source + strlen(plan->options.rootfs);
 	} else {
-		m->source_by_parent = (ns->new_flags & CLONE_NEWUSER) && plan->host->privileged;
+		m->source_by_parent = room_has_userns(plan) && plan->host->privileged;
 	}
 	return 0;
 }

@@ -208,7 +208,7 @@ static int make_root_mount(struct run *run, struct sbx_error *err)
 	return 0;
 }
 
-/* In the runtime: a clone for a child in a new user namespace that cannot reach the root's path. */
+/* In the runtime: a clone for a child in a user namespace that cannot reach the root's path. */
 static int rootfs_prepare(struct run *run, struct sbx_error *err)
 {
 	const struct plan *plan = run->plan;
@@ -217,7 +217,7 @@ static int rootfs_prepare(struct run *run, struct sbx_error *err)
 	int *slot, r;
 
 	if (run->is_exec || !plan->mounts.new_root || !plan->host->privileged ||
-	    !(plan->namespaces.new_flags & CLONE_NEWUSER))
+	    !room_has_userns(plan))
 		return 0;
 	slot = arena_alloc(plan->arena, sizeof(*slot));
 	if (!slot)

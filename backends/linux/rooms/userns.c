@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,10 +21,12 @@
 #include "backends/linux/room.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/fd.h"
 #include "runtime/base/proc.h"
 #include "runtime/base/procfs.h"
 
-#define HELPER_ARGS_MAX (2 + 3 * 340 + 1)
+#define MAP_FILE_BYTES_MAX ((size_t)64 << 10)
+#define HELPER_ARGS_MAX	   (2 + 3 * 340 + 1)
 
 static bool maps_only_self(const struct oci_id_maps *maps, uint32_t id)
 {
@@ -35,11 +39,12 @@ static int plan_userns(struct plan *plan, struct report *report, struct sbx_erro
 
 	(void)report;
 	(void)err;
-	if (!(ns->new_flags & CLONE_NEWUSER))
+	if (!room_has_userns(plan))
 		return 0;
+	/* Of one that is joined they are compared (compare_maps()), or not known. */
 	ns->uid_maps = plan->spec->linux_.uid_maps;
 	ns->gid_maps = plan->spec->linux_.gid_maps;
-	if (plan->host->privileged)
+	if (plan->host->privileged || ns->path[NS_USER])
 		return 0;
 	ns->maps_by_helper = !maps_only_self(&ns->uid_maps, plan->host->euid) ||
 			     !maps_only_self(&ns->gid_maps, plan->host->egid);
@@ -100,12 +105,63 @@ static int run_map_helper(const struct run *run, const char *program,
 	return 0;
 }
 
+static bool has_map(const struct oci_id_maps *maps, const struct oci_id_map *map)
+{
+	for (size_t i = 0; i < maps->n; i++)
+		if (memcmp(&maps->v[i], map, sizeof(*map)) == 0)
+			return true;
+	return false;
+}
+
+/* Mappings beside a path are those that the namespace has, in whatever order, or an error. */
+static int compare_map(const struct run *run, const char *file, const struct oci_id_maps *maps,
+		       struct sbx_error *err)
+{
+	cleanup_buf struct buf text = BUF_INIT;
+	cleanup_fd int fd = -EBADF;
+	struct oci_id_map map;
+	bool same = true;
+	char name[64];
+	size_t n = 0;
+	int rc, used;
+
+	if (maps->n == 0)
+		return 0;
+	snprintf(name, sizeof(name), "%d/%s", (int)run->pid, file);
+	fd = procfs_open(run->proc_fd, name, O_RDONLY);
+	rc = fd < 0 ? fd : fd_read_all(fd, MAP_FILE_BYTES_MAX, &text);
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "read %s of the user namespace", file);
+	for (const char *line = text.data ? text.data : "";
+	     sscanf(line, "%" SCNu32 " %" SCNu32 " %" SCNu32 "%n", &map.container_id, &map.host_id,
+		    &map.size, &used) == 3;
+	     line += used, n++)
+		same = same && has_map(maps, &map);
+	if (same && n == maps->n)
+		return 0;
+	return sbx_fail_at(err, SBX_E_INVALID_CONFIG,
+			   file[0] == 'u' ? "/linux/uidMappings" : "/linux/gidMappings",
+			   "join the user namespace \"%s\": its %s is not what config.json says; "
+			   "leave the mappings out",
+			   run->plan->namespaces.path[NS_USER], file);
+}
+
+static int compare_maps(const struct run *run, struct sbx_error *err)
+{
+	const struct plan_namespaces *ns = &run->plan->namespaces;
+	int rc = compare_map(run, "uid_map", &ns->uid_maps, err);
+
+	return rc < 0 ? rc : compare_map(run, "gid_map", &ns->gid_maps, err);
+}
+
 static int write_maps(const struct run *run, struct sbx_error *err)
 {
 	const struct plan_namespaces *ns = &run->plan->namespaces;
 	char name[64];
 	int rc;
 
+	if (ns->path[NS_USER])
+		return compare_maps(run, err);
 	if (!(ns->new_flags & CLONE_NEWUSER))
 		return 0;
 	if (ns->maps_by_helper) {

@@ -1,0 +1,25 @@
+# What an unprivileged caller may ask of its process.
+load helpers
+
+@test 'rootless: an oomScoreAdj lower than the caller may set is kept as it is' {
+	edit_config '.process.oomScoreAdj = -900'
+	set_args cat /proc/self/oom_score_adj
+	run_container
+	assert_status 0
+	assert_output "$(cat /proc/self/oom_score_adj)"
+}
+
+@test 'rootless: additional groups are refused, where setgroups(2) is' {
+	edit_config '.process.user.additionalGids = [0]'
+	set_args id
+	run_container
+	assert_error 'additional groups'
+	assert_no_leaks
+}
+
+@test 'rootless: a limit that no cgroup of the caller can hold is refused' {
+	edit_config '.linux.resources = {pids: {limit: 10}}'
+	set_args true
+	run_container
+	assert_error cgroup
+}

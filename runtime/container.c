@@ -446,6 +446,8 @@ int container_start(struct container *c, int sync_fd, struct sbx_error *err)
 		rc = check_executed(&c->state, err);
 	if (rc == 0 && !is_ours)
 		store_started(c);
+	if (rc == 0)
+		sequence_settle(&c->run);
 	if (rc < 0 || !c->state.has_poststart)
 		return rc;
 	if (!c->spec)

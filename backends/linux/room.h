@@ -76,7 +76,7 @@ struct run {
 	uint32_t boundary[3]; /* links, addresses, routes when the network was made */
 	bool cwd_entered;     /* child: the working directory is entered already */
 	bool is_exec;	      /* rows of exec, not of create */
-	void *room_data[24];  /* prepared data per room, index = position in the room table */
+	void *room_data[28];  /* prepared data per room, index = position in the room table */
 };
 
 struct room {
@@ -85,6 +85,7 @@ struct room {
 	int (*prepare)(struct run *run, struct sbx_error *err);
 	int (*apply)(struct run *run, enum stage stage, struct sbx_error *err);
 	void (*undo)(struct run *run);
+	void (*settle)(struct run *run); /* the payload runs: let go of what undo() needs */
 	void (*dump)(const struct plan *plan, struct json_writer *w);
 };
 
@@ -125,16 +126,17 @@ static inline void **room_slot(struct run *run, const struct room *room)
 
 extern const struct room
 	room_namespaces; /* new and by path; lo; the late network namespace; boundary check */
-extern const struct room room_network; /* lo, the late network namespace, the check at start */
-extern const struct room room_payload; /* working directory, HOME, execve */
-extern const struct room room_userns;  /* id maps */
-extern const struct room room_rootfs;  /* root mount, propagation, pivot_root, read-only root */
-extern const struct room room_mounts;  /* config.json mounts */
-extern const struct room room_devices; /* device nodes and links of /dev */
-extern const struct room room_mask;    /* maskedPaths, readonlyPaths */
-extern const struct room room_view;    /* what a profile lets be seen and written */
-extern const struct room room_tty;     /* terminal */
-extern const struct room room_uts;     /* hostname, domainname */
+extern const struct room room_network;	   /* lo, the late network namespace, the check at start */
+extern const struct room room_net_devices; /* moved in by the runtime */
+extern const struct room room_payload;	   /* working directory, HOME, execve */
+extern const struct room room_userns;	   /* id maps */
+extern const struct room room_rootfs;	   /* root mount, propagation, pivot_root, read-only root */
+extern const struct room room_mounts;	   /* config.json mounts */
+extern const struct room room_devices;	   /* device nodes and links of /dev */
+extern const struct room room_mask;	   /* maskedPaths, readonlyPaths */
+extern const struct room room_view;	   /* what a profile lets be seen and written */
+extern const struct room room_tty;	   /* terminal */
+extern const struct room room_uts;	   /* hostname, domainname */
 extern const struct room room_sysctl;
 extern const struct room room_rlimits;
 extern const struct room room_oom;

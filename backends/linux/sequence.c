@@ -361,7 +361,7 @@ static const struct stage_row create_rows[] = {
 	{"id maps", STAGE_ID_MAPS, SIDE_RUNTIME,
 	 .rooms = {&room_userns, &room_rootfs, &room_mounts}}, /* these let go of what they handed over */
 	/* Limits stand before the child does anything; the cgroup namespace is made inside the group. */
-	{"cgroup", STAGE_CGROUP, SIDE_RUNTIME, .rooms = {&room_cgroup, &room_oom},
+	{"cgroup", STAGE_CGROUP, SIDE_RUNTIME, .rooms = {&room_cgroup, &room_oom, &room_net_devices},
 	 .tells = MSG_PROCEED},
 	{"namespaces", STAGE_NAMESPACES, SIDE_CHILD, .awaits = MSG_PROCEED,
 	 .rooms = {&room_cgroup, &room_namespaces, &room_userns}},
@@ -534,6 +534,13 @@ void sequence_undo(struct run *run)
 	for (size_t i = linux_rooms_n; i > 0; i--)
 		if (linux_rooms[i - 1]->undo)
 			linux_rooms[i - 1]->undo(run);
+}
+
+void sequence_settle(struct run *run)
+{
+	for (size_t i = 0; i < linux_rooms_n; i++)
+		if (linux_rooms[i]->settle)
+			linux_rooms[i]->settle(run);
 }
 
 void run_init(struct run *run, const struct plan *plan)

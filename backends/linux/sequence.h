@@ -57,6 +57,9 @@ int sequence_pass_listener(struct msg *msg, int sync_fd, pid_t pid,
 /* Kill and reap what a failed or abandoned set-up made, and let every room undo. Idempotent. */
 void sequence_undo(struct run *run);
 
+/* The payload runs: what was kept for the undo is let go of. Idempotent. */
+void sequence_settle(struct run *run);
+
 /* A run with no descriptor open. */
 void run_init(struct run *run, const struct plan *plan);
 void run_close(struct run *run);

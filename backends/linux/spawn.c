@@ -80,7 +80,7 @@ static bool needs_joiner(const struct plan_namespaces *ns)
 	return false;
 }
 
-static int open_namespace(enum oci_ns kind, const char *path, struct sbx_error *err)
+int spawn_open_namespace(enum oci_ns kind, const char *path, struct sbx_error *err)
 {
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	int type;
@@ -127,7 +127,7 @@ static int join_paths(const struct plan_namespaces *ns, struct sbx_error *err)
 		fds[i] = -EBADF;
 		if (!ns->path[i] || rc < 0)
 			continue;
-		fds[i] = open_namespace(i, ns->path[i], err);
+		fds[i] = spawn_open_namespace(i, ns->path[i], err);
 		if (fds[i] < 0)
 			rc = fds[i];
 	}

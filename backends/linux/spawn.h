@@ -20,6 +20,9 @@
  */
 pid_t spawn_container(struct run *run, int cgroup_fd, struct sbx_error *err);
 
+/* A namespace by its path, which must be one of that kind. A descriptor or -errno. */
+int spawn_open_namespace(enum oci_ns kind, const char *path, struct sbx_error *err);
+
 /*
  * exec: enter the namespaces of run->container_pid that the plan names, and its root (called in the
  * joiner; the process itself does not change its pid namespace, its next child does). 0 or -errno.

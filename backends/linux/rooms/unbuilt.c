@@ -15,14 +15,8 @@ static bool asks_intel_rdt(const struct oci_spec *spec)
 	return spec->linux_.intel_rdt != NULL;
 }
 
-static bool asks_net_devices(const struct oci_spec *spec)
-{
-	return spec->linux_.net_devices_n > 0;
-}
-
 static const struct unbuilt_row unbuilt_rows[] = {
 	{"/linux/intelRdt", asks_intel_rdt},
-	{"/linux/netDevices", asks_net_devices},
 };
 
 static int unbuilt_plan(struct plan *plan, struct report *report, struct sbx_error *err)

@@ -43,9 +43,9 @@ marker_is_empty() {
 # Runs the container again and again while the race is on. What was mounted must be inside each time
 # that the set-up succeeded; the set-up may fail, but not always.
 run_in_race() {
-	local i good=0 end=$((SECONDS + 8))
+	local i good=0 end=$((SECONDS + 40))
 
-	for ((i = 0; i < 60 && (SECONDS < end || good == 0); i++)); do
+	for ((i = 0; i < 200 && (SECONDS < end || good == 0); i++)); do
 		run_sbx run --bundle "$BUNDLE" "$ID"
 		if [ "$status" = 0 ]; then
 			good=$((good + 1))

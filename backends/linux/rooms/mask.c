@@ -4,8 +4,10 @@
  * A masked directory gets an empty, read-only tmpfs with mode 000, one for all; a masked file gets
  * the container's null device, read-only. That device is checked through the descriptor that is
  * cloned, for a name in /dev may be anything (CVE-2025-31133); where there is none, a node of our
- * own serves. A read-only path is a recursive bind of itself that keeps its flags. Paths are
- * resolved inside the root; a missing one is nothing to hide.
+ * own serves. A read-only path is a recursive bind of itself that keeps its flags. A path is
+ * resolved inside the mount of config.json that it lies in, by the descriptor of that mount: its
+ * name may lead elsewhere by now, as when the image's /proc is exchanged for a link
+ * (CVE-2023-27561). Elsewhere it is resolved inside the root; a missing one is nothing to hide.
  *
  * Under a profile the usual lists are a floor: what the bundle leaves out is added.
  */
@@ -188,10 +190,27 @@ static bool is_absent(int r)
 	return r == -ENOENT || r == -ENOTDIR;
 }
 
+/* O_PATH of what is to be hidden or made read-only. */
+static int open_target(const struct run *run, const char *path)
+{
+	const struct plan_mounts *mounts = &run->plan->mounts;
+	const char *destination;
+	size_t i = mounts->n;
+
+	/* the last mount that the path lies in has it */
+	while (i > 0 && !path_is_below(path, mounts->v[i - 1].destination))
+		i--;
+	if (i == 0 || run->mount_fds[i - 1] < 0 || !path_is_canonical(path))
+		return path_open_in_root(run->rootfs_fd, path, O_PATH, 0);
+	destination = mounts->v[i - 1].destination;
+	path += strcmp(destination, "/") == 0 ? 0 : strlen(destination);
+	return path_open_in_root(run->mount_fds[i - 1], *path ? path : "/", O_PATH, 0);
+}
+
 static int mask_path(const struct run *run, const char *path, struct covers *covers,
 		     struct sbx_error *err)
 {
-	cleanup_fd int target = path_open_in_root(run->rootfs_fd, path, O_PATH, 0), cover = -EBADF;
+	cleanup_fd int target = open_target(run, path), cover = -EBADF;
 	bool first;
 	struct stat st;
 	int *made, r;
@@ -239,7 +258,7 @@ static int mask_paths(const struct run *run, struct sbx_error *err)
 
 static int make_path_read_only(const struct run *run, const char *path, struct sbx_error *err)
 {
-	cleanup_fd int target = path_open_in_root(run->rootfs_fd, path, O_PATH, 0), fd = -EBADF;
+	cleanup_fd int target = open_target(run, path), fd = -EBADF;
 	int r;
 
 	if (is_absent(target))
@@ -268,7 +287,11 @@ static int mask_apply(struct run *run, enum stage stage, struct sbx_error *err)
 		if (r < 0)
 			r = sbx_prefix(err, "make \"%s\" read-only", readonly->v[i]);
 	}
-	return r < 0 ? r : mask_paths(run, err);
+	if (r == 0)
+		r = mask_paths(run, err);
+	for (i = 0; i < run->plan->mounts.n; i++)
+		cleanup_close_fd(&run->mount_fds[i]);
+	return r;
 }
 
 static void mask_dump(const struct plan *plan, struct json_writer *w)

@@ -52,6 +52,11 @@ static int write_maps(int proc_fd, pid_t pid, const char *file, const struct oci
 			   maps->v[i].size);
 	if (buf_failed(&text))
 		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "write %s", file);
+	if (text.len >= (size_t)sysconf(_SC_PAGESIZE))
+		return sbx_fail(
+			err, SBX_E_INVALID_CONFIG, E2BIG,
+			"write %s of a mount's mapping: %zu bytes are more than the kernel takes",
+			file, text.len);
 	snprintf(name, sizeof(name), "%d/%s", pid, file);
 	r = procfs_write(proc_fd, name, text.data);
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "write %s of a mount's mapping", file) : 0;

@@ -313,6 +313,28 @@ static int attach(const struct plan_mount *m, int mount_fd, int target_fd, struc
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "attach") : 0;
 }
 
+static bool has_path_below(const struct strings *list, const char *destination)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (path_is_below(list->v[i], destination))
+			return true;
+	return false;
+}
+
+/*
+ * For room_mask, which hides what is in this mount and must not look for it by a path that the
+ * image may exchange meanwhile. A view is built of other mounts.
+ */
+static void keep_for_mask(struct run *run, size_t i, int *fd)
+{
+	const struct plan_mounts *mounts = &run->plan->mounts;
+	const char *destination = mounts->v[i].destination;
+
+	if (run->plan->view.kind == VIEW_NONE && (has_path_below(&mounts->masked, destination) ||
+						  has_path_below(&mounts->readonly, destination)))
+		run->mount_fds[i] = take_fd(fd);
+}
+
 static int apply_filesystem(struct run *run, size_t i, struct sbx_error *err)
 {
 	const struct plan_mount *m = &run->plan->mounts.v[i];
@@ -346,6 +368,8 @@ static int apply_filesystem(struct run *run, size_t i, struct sbx_error *err)
 		fd_mount_id(fd, &run->mount_ids[i]);
 	if (m->read_only_late)
 		run->mount_fds[i] = take_fd(&fd);
+	else
+		keep_for_mask(run, i, &fd);
 	return 0;
 }
 
@@ -367,7 +391,10 @@ static int apply_bind(struct run *run, size_t i, struct sbx_error *err)
 	target = mount_target_open(run->rootfs_fd, m, fd, &existed, err);
 	if (target < 0)
 		return target;
-	return attach(m, fd, target, err);
+	r = attach(m, fd, target, err);
+	if (r == 0)
+		keep_for_mask(run, i, &fd);
+	return r;
 }
 
 static int apply_remount(struct run *run, size_t i, struct sbx_error *err)
@@ -424,13 +451,12 @@ static int make_late_read_only(struct run *run, struct sbx_error *err)
 	int r;
 
 	for (i = 0; i < mounts->n; i++) {
-		if (run->mount_fds[i] < 0)
+		if (run->mount_fds[i] < 0 || !mounts->v[i].read_only_late)
 			continue;
 		r = mount_tree_set(run->mount_fds[i], false, MOUNT_ATTR_RDONLY, 0);
 		if (r < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -r, "make \"%s\" read-only",
 					mounts->v[i].destination);
-		cleanup_close_fd(&run->mount_fds[i]);
 	}
 	return 0;
 }

@@ -64,6 +64,12 @@ static int write_map(const struct run *run, const char *file, const struct oci_i
 			   maps->v[i].size);
 	if (buf_failed(&text))
 		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "make %s", file);
+	if (text.len >= (size_t)sysconf(_SC_PAGESIZE))
+		return sbx_fail(
+			err, SBX_E_INVALID_CONFIG, E2BIG,
+			"write %s: %zu mappings are %zu bytes as the kernel reads them, and it "
+			"takes less than a page (user_namespaces(7))",
+			file, maps->n, text.len);
 	snprintf(name, sizeof(name), "%d/%s", (int)run->pid, file);
 	rc = procfs_write(run->proc_fd, name, text.data);
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "write %s", file) : 0;

@@ -1,0 +1,211 @@
+# Known ways out of a container, tried again; those of one topic alone stand in the file of that
+# (mount_attacks, devices, exec) or under tests/attacks. Where the report raced, a hostile writer does
+# here, for ROUNDS containers (or 80 seconds: it slows every look-up of a path), and the host must be unchanged after each. Each has its control: the same
+# action works where it is allowed, or against a program that does not defend itself.
+load helpers
+
+ROUNDS=${SBX_RACE_ROUNDS:-200}
+
+setup() {
+	require_root
+	helpers_setup
+	HOST=$BATS_TEST_TMPDIR/host
+	racer=
+	mkdir "$HOST"
+}
+
+teardown() {
+	was_set_up || return 0
+	stop_race
+	helpers_teardown
+}
+
+start_race() {
+	"$SBX_TEST_BIN/racer" "$@" 3>&- &
+	racer=$!
+}
+
+stop_race() {
+	[ -z "$racer" ] || kill "$racer" 2>/dev/null || true
+	[ -z "$racer" ] || wait "$racer" 2>/dev/null || true
+	racer=
+}
+
+host_state() {
+	find "$HOST" -printf '%P %y %m %U:%G %s %l %T@\n' | sort
+	find "$HOST" -type f -exec cat {} +
+}
+
+# run_rounds CHECK [ARG of run...]: what runs must pass CHECK (which looks at $output), some must run.
+run_rounds() {
+	local i good=0 check=$1 before end=$((SECONDS + 80))
+
+	shift
+	before=$(host_state)
+	for ((i = 0; i < ROUNDS && SECONDS < end; i++)); do
+		run_sbx run --bundle "$BUNDLE" "$@" "$ID"
+		if [ "$status" = 0 ]; then
+			good=$((good + 1))
+			"$check" || fail "round $i: $output"
+		fi
+		[ "$(host_state)" = "$before" ] || fail "round $i: the host was changed"
+	done
+	[ $good -gt 0 ] || fail "none ran: $stderr"
+}
+
+without_dev() {
+	edit_config '.mounts |= map(select(.destination | startswith("/dev") | not))'
+}
+
+# ---- descriptors and working folders: CVE-2024-21626 -------------------------------------------------
+
+@test 'a working folder behind any descriptor, by name or by a link of the image, is refused' {
+	local n start
+
+	ln -s /proc/self/fd/7 "$BUNDLE/rootfs/way"
+	ln -s /proc/self/cwd "$BUNDLE/rootfs/here"
+	start_sleeper
+	exec 7</ 9<"$HOST"
+	for n in {3..20}; do
+		run_sbx exec --cwd "/proc/self/fd/$n" "$ID" true
+		assert_status 255
+	done
+	for n in /way /way/.. /proc/self/fd/7/../../..; do
+		run_sbx exec --cwd "$n" "$ID" sh -c 'ls .. | head -n 1; [ -e ./etc/shadow ]'
+		refute [ "$status" = 0 ]
+	done
+	run_sbx exec --cwd /here "$ID" sh -c 'cd ..; [ -e bin/probe ]'
+	[ "$status" = 255 ] || [ "$status" = 0 ]
+	run_sbx delete --force "$ID"
+	for n in {3..20}; do
+		edit_config '.process.cwd = $d' --arg d "/proc/self/fd/$n"
+		run_container
+		assert_status 1
+	done
+	edit_config '.process.cwd = "/way"'
+	run_container
+	assert_status 1
+	exec 7<&- 9<&-
+	edit_config '.process.cwd = "/tmp" | .process.args = ["pwd"]' # the control
+	run_container
+	assert_output /tmp
+}
+
+# ---- /proc: CVE-2019-19921, CVE-2023-27561, CVE-2023-28642 -------------------------------------------
+
+@test 'race: /proc of the image becomes a link to a folder of the image; what is read-only below it stays so' {
+	mkdir -p "$BUNDLE/rootfs/bad/self/attr" "$BUNDLE/rootfs/bad/sys"
+	ln -s /bad "$BUNDLE/rootfs/link"
+	start_race "$BUNDLE/rootfs/proc" "$BUNDLE/rootfs/link"
+	# The mount goes where its folder goes, the payload finds it by either name.
+	set_script 'i=0; while [ $((i = i + 1)) -lt 1000 ]; do
+			table=$(cat /proc/self/mountinfo 2>/dev/null || cat /link/self/mountinfo 2>/dev/null) && break
+		done
+		echo "$table" | grep -c " / /[a-z]* .* - proc "; echo "$table" | grep -c " /bad "
+		echo "$table" | grep -c " /sys /[a-z]*/sys ro"; true'
+	is_mounted_in_place() { [ "${lines[*]:0:3}" = "1 0 1" ]; }
+	run_rounds is_mounted_in_place
+	stop_race
+	# the control: mount(8) follows the link
+	rm -rf "$BUNDLE/rootfs/proc" "$BUNDLE/rootfs/link"
+	ln -s bad "$BUNDLE/rootfs/proc"
+	unshare --mount sh -ec 'mount -t tmpfs tmpfs "$1/proc"; mountpoint -q "$1/bad"' - "$BUNDLE/rootfs"
+}
+
+# ---- /dev/null and the console: CVE-2025-31133, CVE-2025-52565, CVE-2026-88264, CVE-2026-88265 --------
+
+@test 'race: the image'\''s /dev/null becomes a link to a file of the host while paths are masked' {
+	without_dev
+	echo precious >"$HOST/file"
+	mknod "$BUNDLE/rootfs/dev/null" c 1 3
+	ln -s "$HOST/file" "$BUNDLE/rootfs/dev/link"
+	edit_config '.linux.maskedPaths = ["/proc/keys", "/proc/timer_list", "/masked"]'
+	echo secret >"$BUNDLE/rootfs/masked"
+	start_race "$BUNDLE/rootfs/dev/null" "$BUNDLE/rootfs/dev/link"
+	set_script 'stat -c %t:%T /proc/keys /masked; cat /masked /proc/keys'
+	is_masked_by_null() { [ "$output" = $'1:3\n1:3' ]; }
+	run_rounds is_masked_by_null
+	stop_race
+	edit_config 'del(.linux.maskedPaths)' # the control
+	rm -f "$BUNDLE"/rootfs/dev/*
+	set_args cat /masked
+	run_container
+	assert_output secret
+}
+
+@test 'race: the image'\''s /dev/console becomes a link to a name of the host' {
+	edit_config '.mounts |= map(select(.destination | IN("/dev", "/dev/shm", "/dev/mqueue") | not))
+		| .process.terminal = true'
+	: >"$BUNDLE/rootfs/dev/console"
+	ln -s "$HOST/made" "$BUNDLE/rootfs/dev/link"
+	start_race "$BUNDLE/rootfs/dev/console" "$BUNDLE/rootfs/dev/link"
+	set_script 'stat -Lc %t /dev/console 2>/dev/null; true'
+	is_made_inside() { [ ! -e "$HOST/made" ] && [ ! -e "$BUNDLE/rootfs$HOST" ]; }
+	run_rounds is_made_inside
+	stop_race
+	wait_until 5 eval 'echo x >"$BUNDLE/rootfs/dev/link"; [ -e "$HOST/made" ]' # the control follows it
+}
+
+# ---- sysctls: CVE-2022-0811, CVE-2025-52881 ----------------------------------------------------------
+
+@test 'a sysctl whose value names another one sets neither' {
+	local before value
+
+	before=$(cat /proc/sys/kernel/core_pattern)
+	set_script 'cat /proc/sys/kernel/shm_rmid_forced'
+	for value in '1+kernel.core_pattern=|/evil' $'1\nkernel.core_pattern=|/evil' \
+		'1 kernel.core_pattern=|/evil' '../core_pattern'; do
+		edit_config '.linux.sysctl = {"kernel.shm_rmid_forced": $v}' --arg v "$value"
+		run_container
+		[ "$(cat /proc/sys/kernel/core_pattern)" = "$before" ]
+	done
+	edit_config '.linux.sysctl = {"kernel.shm_rmid_forced": "1"}'
+	run_container
+	assert_output 1
+}
+
+# What was mounted over the procfs of the mount namespace that is joined does not catch the writes.
+@test 'a procfs that others mounted over catches no sysctl and no label' {
+	local ns
+
+	mkdir "$HOST/fake"
+	touch "$HOST/fake/shm_rmid_forced" "$HOST/exec"
+	# shellcheck disable=SC2016 # the shell inside expands
+	unshare --mount --pid --fork --kill-child --mount-proc sh -ec 'mount --bind "$1/fake" /proc/sys/kernel
+		mount --bind "$1/exec" /proc/self/oom_score_adj; exec sleep 1000' - "$HOST" 3>&- &
+	wait_until 5 eval 'pgrep -P $! sleep >/dev/null'
+	ns=/proc/$(pgrep -P $! sleep)/ns/mnt
+	edit_config '(.linux.namespaces[] | select(.type == "mount")).path = $p' --arg p "$ns"
+	edit_config '.linux.sysctl = {"kernel.shm_rmid_forced": "1"} | .process.oomScoreAdj = 700'
+	start_sleeper
+	run_sbx exec "$ID" cat /proc/sys/kernel/shm_rmid_forced
+	assert_output '' # the control: what a path there leads to
+	[ "$(nsenter --ipc="/proc/$(container_pid)/ns/ipc" cat /proc/sys/kernel/shm_rmid_forced)" = 1 ]
+	[ "$(cat "/proc/$(container_pid)/oom_score_adj")" = 700 ]
+	kill $!
+	[ ! -s "$HOST/fake/shm_rmid_forced" ] && [ ! -s "$HOST/exec" ]
+}
+
+# ---- parsing: CVE-2021-43784 -------------------------------------------------------------------------
+
+@test 'an id map beyond what the kernel takes is one clear error, and changes no namespace' {
+	edit_config '.linux.namespaces += [{type: "user"}]
+		| .linux.uidMappings = [range(5000) | {containerID: (. * 2), hostID: (100000 + . * 2), size: 1}]
+		| .linux.gidMappings = .linux.uidMappings'
+	run_container
+	assert_error /linux/uidMappings
+	edit_config '.linux.uidMappings |= .[:341]'
+	run_container
+	assert_error /linux/uidMappings
+	edit_config '.linux.uidMappings |= .[:340] | .linux.gidMappings |= .[:340]'
+	run_container # more than a page of text
+	assert_error 'takes less than a page'
+	edit_config '.linux.uidMappings |= .[:280] | .linux.gidMappings |= .[:280]' # the control
+	chown -R 100000:100000 "$BUNDLE/rootfs"
+	chmod 755 "$BATS_TEST_TMPDIR" "$BUNDLE"
+	edit_config '.mounts |= map(select(.destination != "/dev/pts"))'
+	set_script 'wc -l </proc/self/uid_map'
+	run_container
+	assert_status 0
+	assert_output 280
+}

@@ -31,6 +31,7 @@
 #include "runtime/listener.h"
 #include "runtime/notify.h"
 #include "runtime/profile_sources.h"
+#include "runtime/rdt.h"
 #include "runtime/sockets.h"
 
 #define CONFIG_BYTES_MAX  ((size_t)16 << 20)
@@ -195,6 +196,7 @@ static int fill_state(struct container *c, const char *id)
 	state->has_terminal = c->plan->process.terminal;
 	state->has_poststart = c->spec->hooks.n[HOOK_POSTSTART] > 0;
 	state->has_poststop = c->spec->hooks.n[HOOK_POSTSTOP] > 0;
+	state->has_intel_rdt = c->spec->linux_.intel_rdt != NULL;
 	state->annotations = c->spec->annotations;
 	return proc_start_time(getpid(), &state->creator_start_ticks);
 }
@@ -612,6 +614,8 @@ int container_destroy(struct container *c, struct sbx_error *err)
 	/* Without a pid namespace of its own the group may still be populated. */
 	rc = cgroup_signal_all(&c->cgroup, SIGKILL, &removal);
 	rc = cgroup_remove(&c->cgroup, rc < 0 ? NULL : &removal);
+	if (rc == 0)
+		rc = rdt_remove(c, &removal);
 	if (rc < 0) {
 		if (err)
 			*err = removal;

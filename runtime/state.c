@@ -87,6 +87,7 @@ static const struct decode_row rows[] = {
 	{.name = "terminal", .kind = DECODE_BOOL, MEMBER(state.has_terminal)},
 	{.name = "poststart", .kind = DECODE_BOOL, MEMBER(state.has_poststart)},
 	{.name = "poststop", .kind = DECODE_BOOL, MEMBER(state.has_poststop)},
+	{.name = "intelRdt", .kind = DECODE_BOOL, MEMBER(state.has_intel_rdt)},
 	{.name = "cgroup", .kind = DECODE_CUSTOM, MEMBER(state.cgroup), .custom = read_cgroup},
 	{.name = "annotations", .kind = DECODE_MAP, MEMBER(state.annotations)},
 };
@@ -176,6 +177,7 @@ void state_write(struct json_writer *w, const struct container_state *state)
 	json_write_bool(w, "terminal", state->has_terminal);
 	json_write_bool(w, "poststart", state->has_poststart);
 	json_write_bool(w, "poststop", state->has_poststop);
+	json_write_bool(w, "intelRdt", state->has_intel_rdt);
 	cgroup_write(w, "cgroup", &state->cgroup);
 	write_annotations(w, &state->annotations);
 	json_end_object(w);

@@ -58,6 +58,7 @@ struct container_state {
 	bool confined;
 	bool has_terminal;
 	bool has_poststart, has_poststop; /* hooks: else config.json need not be read for them */
+	bool has_intel_rdt;		  /* config.json says which class */
 	struct cgroup cgroup;
 	struct oci_key_values annotations;
 };

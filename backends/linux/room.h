@@ -126,7 +126,8 @@ static inline void **room_slot(struct run *run, const struct room *room)
 
 extern const struct room
 	room_namespaces; /* new and by path; lo; the late network namespace; boundary check */
-extern const struct room room_network;	   /* lo, the late network namespace, the check at start */
+extern const struct room room_network; /* lo, the late network namespace, the check at start */
+extern const struct room room_intel_rdt;
 extern const struct room room_net_devices; /* moved in by the runtime */
 extern const struct room room_payload;	   /* working directory, HOME, execve */
 extern const struct room room_userns;	   /* id maps */
@@ -148,7 +149,5 @@ extern const struct room room_caps; /* no_new_privs, bounding set, uid, gid, cap
 extern const struct room room_landlock;
 extern const struct room room_seccomp;
 extern const struct room room_cgroup; /* thin: calls cgroup/ */
-extern const struct room
-	room_unbuilt; /* fields of the specification that no room enforces yet: refused by name */
 
 #endif

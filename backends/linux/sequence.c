@@ -361,7 +361,7 @@ static const struct stage_row create_rows[] = {
 	{"id maps", STAGE_ID_MAPS, SIDE_RUNTIME,
 	 .rooms = {&room_userns, &room_rootfs, &room_mounts}}, /* these let go of what they handed over */
 	/* Limits stand before the child does anything; the cgroup namespace is made inside the group. */
-	{"cgroup", STAGE_CGROUP, SIDE_RUNTIME, .rooms = {&room_cgroup, &room_oom, &room_net_devices},
+	{"cgroup", STAGE_CGROUP, SIDE_RUNTIME, .rooms = {&room_cgroup, &room_intel_rdt, &room_oom, &room_net_devices},
 	 .tells = MSG_PROCEED},
 	{"namespaces", STAGE_NAMESPACES, SIDE_CHILD, .awaits = MSG_PROCEED,
 	 .rooms = {&room_cgroup, &room_namespaces, &room_userns}},
@@ -401,7 +401,7 @@ static const struct stage_row create_rows[] = {
 static const struct stage_row exec_rows[] = {
 	{"prepare", STAGE_PREPARE, SIDE_RUNTIME, .action = prepare_rooms},
 	{"spawn", STAGE_SPAWN, SIDE_RUNTIME, .action = spawn_second},
-	{"cgroup", STAGE_CGROUP, SIDE_RUNTIME, .rooms = {&room_cgroup, &room_oom},
+	{"cgroup", STAGE_CGROUP, SIDE_RUNTIME, .rooms = {&room_cgroup, &room_intel_rdt, &room_oom},
 	 .tells = MSG_PROCEED},
 	{"join cgroup", STAGE_NAMESPACES, SIDE_CHILD, .awaits = MSG_PROCEED, .rooms = {&room_cgroup}},
 	/* What passes a listener on must not be visible inside while it has our privileges. */

@@ -16,10 +16,11 @@
 #include "runtime/base/num.h"
 #include "runtime/cmd/cmds.h"
 #include "runtime/container.h"
+#include "runtime/rdt.h"
 
 #define DOCUMENT_MAX_BYTES ((size_t)1 << 20)
 
-enum value_form { FORM_U64, FORM_I64, FORM_BYTES, FORM_TEXT, FORM_REFUSED };
+enum value_form { FORM_U64, FORM_I64, FORM_BYTES, FORM_TEXT };
 enum owner { OWNER_CPU, OWNER_MEMORY, OWNER_BLOCK_IO, OWNER_SELF };
 
 /* clang-format off */
@@ -41,8 +42,8 @@ static const struct option_row rows[] = {
 	{"kernel-memory", 0, OPTION_VALUE, "BYTES", "ignored on cgroup v1, refused on cgroup2"},
 	{"kernel-memory-tcp", 0, OPTION_VALUE, "BYTES", "ignored on cgroup v1, refused on cgroup2"},
 	{"pids-limit", 0, OPTION_VALUE, "N", "most processes and threads, -1: any"},
-	{"l3-cache-schema", 0, OPTION_VALUE, "TEXT", "not built yet"},
-	{"mem-bw-schema", 0, OPTION_VALUE, "TEXT", "not built yet"},
+	{"l3-cache-schema", 0, OPTION_VALUE, "TEXT", "cache of the container's resctrl class"},
+	{"mem-bw-schema", 0, OPTION_VALUE, "TEXT", "memory bandwidth of that class"},
 };
 
 #define OF(type, member) offsetof(struct type, member)
@@ -69,8 +70,6 @@ static const struct setting {
 	{"kernel-memory", FORM_BYTES, OWNER_MEMORY, OF(oci_memory, kernel)},
 	{"kernel-memory-tcp", FORM_BYTES, OWNER_MEMORY, OF(oci_memory, kernel_tcp)},
 	{"pids-limit", FORM_I64, OWNER_SELF, OF(oci_resources, pids_limit)},
-	{"l3-cache-schema", FORM_REFUSED, OWNER_SELF, 0},
-	{"mem-bw-schema", FORM_REFUSED, OWNER_SELF, 0},
 };
 /* clang-format on */
 
@@ -153,10 +152,8 @@ static int set_value(const struct setting *s, const char *text, char *owner)
 	case FORM_TEXT:
 		memcpy(owner + s->offset, &text, sizeof(text));
 		return 0;
-	case FORM_REFUSED:
-		break;
 	}
-	return -ENOTSUP;
+	return -EINVAL;
 }
 
 static int read_options(const struct invocation *in, struct arena *arena, struct oci_resources *r,
@@ -174,9 +171,6 @@ static int read_options(const struct invocation *in, struct arena *arena, struct
 		if (!owner)
 			return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "read \"--%s\"", s->option);
 		rc = set_value(s, text, owner);
-		if (rc == -ENOTSUP)
-			return sbx_fail(err, SBX_E_UNSUPPORTED, 0,
-					"update by \"--%s\": not built yet", s->option);
 		if (rc < 0)
 			return sbx_fail(err, SBX_E_USAGE, 0, "\"--%s\" cannot be \"%s\"", s->option,
 					text);
@@ -276,6 +270,9 @@ static int update_container(const struct invocation *in, struct container *c, st
 		rc = inherit_memory_check(c, r, err);
 	if (rc == 0)
 		rc = cgroup_check_resources(&c->cgroup, r, err);
+	if (rc == 0)
+		rc = rdt_update(c, invocation_value(in, "l3-cache-schema"),
+				invocation_value(in, "mem-bw-schema"), err);
 	return rc < 0 ? rc : cgroup_apply(&c->cgroup, r, err);
 }
 

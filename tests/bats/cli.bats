@@ -87,6 +87,10 @@ load helpers
 		'.mountOptions | index("ro") and index("rro") and index("nosymfollow")' \
 		'.linux.capabilities | index("CAP_SYS_ADMIN")' \
 		'.linux.cgroup.v1 and .linux.cgroup.v2' \
+		'.mountOptions == (.mountOptions | sort)' \
+		'.linux.netDevices.enabled and .linux.intelRdt.enabled' \
+		'.linux.intelRdt.schemata and .linux.intelRdt.monitoring' \
+		'(.linux.memoryPolicy.modes | length) == 7 and (.linux.memoryPolicy.flags | length) == 3' \
 		'.linux.seccomp.enabled' \
 		'.linux.seccomp.actions | index("SCMP_ACT_ERRNO")' \
 		'.potentiallyUnsafeConfigAnnotations | index("dev.sbx.")'; do

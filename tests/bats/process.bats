@@ -447,3 +447,28 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 	edit_config 'del(.process.apparmorProfile) | .process.selinuxLabel = "system_u:system_r:container_t:s0"'
 	refused 'SELinux label'
 }
+
+# ---- resctrl ---------------------------------------------------------------------------------------
+
+@test 'intelRdt: refused by name where the host has no resctrl, and nothing is left' {
+	[ "$(stat -f -c %t /sys/fs/resctrl 2>/dev/null)" != 7655821 ] || skip_host 'it has resctrl'
+	require_root
+	edit_config '.linux.intelRdt = {closID: "gold", l3CacheSchema: "L3:0=f"}'
+	refused 'the host has no resctrl'
+	edit_config 'del(.linux.intelRdt)'
+	start_sleeper
+	run_sbx update --l3-cache-schema L3:0=f "$ID"
+	assert_error 'made without "linux.intelRdt"'
+}
+
+@test 'intelRdt: a closID that leads elsewhere is refused' {
+	local id
+
+	for id in .. . a/b ../x info mon_groups $'a\nb' /x; do
+		edit_config '.linux.intelRdt = {closID: $id}' --arg id "$id"
+		refused /linux/intelRdt/closID
+	done
+	edit_config '.linux.intelRdt = {closID: "a\u0000b"}'
+	run_container
+	assert_status 1
+}

@@ -539,17 +539,37 @@ static void test_label_without_module(void **state)
 	assert_int_equal(f->err.code, SBX_E_INVALID_CONFIG);
 }
 
-static void test_unbuilt(void **state)
+static void test_net_devices(void **state)
 {
 	struct fixture *f = *state;
-	struct oci_intel_rdt rdt = {0};
+	struct oci_net_device devices[] = {{"eth0", NULL}, {"eth1", "eth0"}};
 
-	plan_ok(f, &room_unbuilt);
-	f->spec.linux_.intel_rdt = &rdt;
-	plan_refused(f, &room_unbuilt, SBX_E_UNSUPPORTED, "/linux/intelRdt");
-	f->spec.linux_.intel_rdt = NULL;
+	plan_ok(f, &room_net_devices);
+	f->spec.linux_.net_devices = devices;
 	f->spec.linux_.net_devices_n = 1;
-	plan_refused(f, &room_unbuilt, SBX_E_UNSUPPORTED, "/linux/netDevices");
+	f->host.privileged = true;
+	plan_ok(f, &room_net_devices);
+	f->spec.linux_.net_devices_n = 2;
+	plan_refused(f, &room_net_devices, SBX_E_INVALID_CONFIG, "/linux/netDevices");
+	devices[1].name = "e%d";
+	plan_ok(f, &room_net_devices);
+	devices[1].name = "e%x";
+	plan_refused(f, &room_net_devices, SBX_E_INVALID_CONFIG, "/linux/netDevices");
+	devices[1].name = "e1";
+	f->host.privileged = false;
+	plan_refused(f, &room_net_devices, SBX_E_UNSUPPORTED, "/linux/netDevices");
+}
+
+static void test_intel_rdt(void **state)
+{
+	struct fixture *f = *state;
+	struct oci_intel_rdt rdt = {.clos_id = "class"};
+
+	plan_ok(f, &room_intel_rdt);
+	f->spec.linux_.intel_rdt = &rdt;
+	plan_ok(f, &room_intel_rdt);
+	rdt.clos_id = "mon_groups";
+	plan_refused(f, &room_intel_rdt, SBX_E_INVALID_CONFIG, "/linux/intelRdt/closID");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -574,7 +594,8 @@ int main(void)
 		TEST(test_affinity),
 		TEST(test_keyring),
 		TEST(test_label_without_module),
-		TEST(test_unbuilt),
+		TEST(test_net_devices),
+		TEST(test_intel_rdt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

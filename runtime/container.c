@@ -532,6 +532,7 @@ int container_open(struct container *c, const struct global_options *global, con
 	if (c->dir_fd < 0)
 		return c->dir_fd;
 	rc = open_state(c, id, lock, err);
+	cgroup_forget_replaced(&c->state.cgroup);
 	c->cgroup = c->state.cgroup;
 	c->run.cgroup = &c->cgroup;
 	name_hook_group(c);

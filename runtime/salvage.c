@@ -14,6 +14,15 @@
 #include "backends/linux/room.h"
 #include "runtime/base/log.h"
 
+/* The path is of the manager's own form; where there is none, who calls create calls delete. */
+static enum cgroup_manager find_manager(const struct global_options *global, const char *path)
+{
+	if (global->cgroup_manager == CGROUP_MANAGER_DISABLED || !path || !*path)
+		return global->cgroup_manager;
+	return strchr(path, ':') && !strchr(path, '/') ? CGROUP_MANAGER_SYSTEMD
+						       : CGROUP_MANAGER_CGROUPFS;
+}
+
 /* Into c->cgroup, which has no hierarchy where nothing is found. */
 static int find_cgroup(struct container *c, const struct global_options *global, const char *id,
 		       struct sbx_error *err)
@@ -23,15 +32,12 @@ static int find_cgroup(struct container *c, const struct global_options *global,
 	struct sbx_error unread = {0};
 	int rc;
 
-	/* No other manager makes a container's group, whatever its callers say. */
 	plan.options.id = id;
-	plan.options.cgroup_manager = global->cgroup_manager == CGROUP_MANAGER_DISABLED
-					      ? CGROUP_MANAGER_DISABLED
-					      : CGROUP_MANAGER_CGROUPFS;
 	if (container_load_spec(c, &unread) == 0)
 		plan.spec = c->spec;
 	else
 		log_warning("%s; its cgroup is looked for by the default name", unread.message);
+	plan.options.cgroup_manager = find_manager(global, plan.spec->linux_.cgroups_path);
 	host_probe(&c->host);
 	rc = room_cgroup.plan(&plan, NULL, err);
 	if (rc == 0)

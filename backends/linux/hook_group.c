@@ -1,6 +1,8 @@
 /*
  * The group is made anew for every hook, in the hook's own child just before its execve, so that a
  * hook can never be outside of it; a hook without any cgroup hierarchy on the host is refused.
+ * Where systemd has the groups it is a scope: what is beside the container's is not the runtime's
+ * to make.
  */
 #include <errno.h>
 #include <signal.h>
@@ -17,8 +19,20 @@ void hook_group_name(char name[HOOK_GROUP_NAME_BYTES], pid_t creator, uint64_t s
 		 (unsigned long long)start_ticks);
 }
 
+static bool is_scope(const struct cgroup *group)
+{
+	return group->manager == CGROUP_MANAGER_SYSTEMD;
+}
+
 void hook_group_of(const struct cgroup *container, const char *name, struct cgroup *ret)
 {
+	char unit[HOOK_GROUP_NAME_BYTES + 8];
+
+	if (is_scope(container)) {
+		snprintf(unit, sizeof(unit), "sbx-%s.scope", name + strlen(CGROUP_RESERVED_PREFIX));
+		cgroup_name_scope(container, unit, ret);
+		return;
+	}
 	*ret = *container;
 	for (size_t i = 0; i < ret->n; i++) {
 		struct cgroup_hierarchy *h = &ret->v[i];
@@ -42,6 +56,8 @@ static int enter_group(void *data, struct sbx_error *err)
 	struct cgroup *group = data;
 	int rc;
 
+	if (is_scope(group))
+		return cgroup_start_scope(group, getpid(), err);
 	if (group->n == 0)
 		return sbx_fail(
 			err, SBX_E_GUARANTEE_UNAVAILABLE, 0,
@@ -54,6 +70,10 @@ static void leave_group(void *data)
 {
 	struct cgroup *group = data;
 
+	if (is_scope(group)) {
+		(void)cgroup_stop_scope(group, NULL);
+		return;
+	}
 	(void)cgroup_signal_all(group, SIGKILL, NULL);
 	(void)cgroup_remove(group, NULL);
 }
@@ -80,6 +100,6 @@ void hook_group_destroy(const struct cgroup *container, const char *name)
 	struct cgroup group;
 
 	hook_group_of(container, name, &group);
-	if (group.n)
+	if (group.n || is_scope(&group))
 		leave_group(&group);
 }

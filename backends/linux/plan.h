@@ -133,6 +133,10 @@ struct plan_cgroup {
 	bool path_given;  /* by linux.cgroupsPath */
 	const struct oci_resources *resources;
 	bool best_effort; /* rootless with no limits and no path asked: failures are ignored */
+	/* the systemd manager alone, which uses no path */
+	const char *id, *slice, *unit, *subgroup;
+	const struct oci_key_values *annotations;
+	bool user_manager; /* the calling user's own, not PID 1 */
 };
 
 /* What the caller of create chose on the command line. */

@@ -118,7 +118,7 @@ static int spawn_first(struct sequence *seq, struct sbx_error *err)
 	if (pid == 0)
 		seq->side = SIDE_CHILD;
 	run->born_in_cgroup = cgroup_fd >= 0;
-	return seq->side == SIDE_CHILD ? 0 : store_child(seq, err);
+	return 0;
 }
 
 static int spawn_second(struct sequence *seq, struct sbx_error *err)
@@ -358,6 +358,8 @@ static const struct stage_row create_rows[] = {
 	{"make cgroup", STAGE_PREPARE, SIDE_RUNTIME, .rooms = {&room_cgroup}},
 	/* The table continues in two processes from here. */
 	{"spawn", STAGE_SPAWN, SIDE_RUNTIME, .action = spawn_first},
+	/* A manager that makes the group around a process makes it now. */
+	{"store child", STAGE_SPAWN, SIDE_RUNTIME, .rooms = {&room_cgroup}, .action = store_child},
 	{"id maps", STAGE_ID_MAPS, SIDE_RUNTIME,
 	 .rooms = {&room_userns, &room_rootfs, &room_mounts}}, /* these let go of what they handed over */
 	/* Limits stand before the child does anything; the cgroup namespace is made inside the group. */

@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "backends/linux/cgroup/cgroup.h"
 #include "backends/linux/mount_options.h"
 #include "backends/linux/room.h"
 #include "backends/linux/seccomp_filters.h"
@@ -64,7 +65,9 @@ static const char *const capabilities[] = {
 };
 
 /* Annotations of config.json that change what a container may do; a trailing dot is a prefix. */
-static const char *const unsafe_annotations[] = {"dev.sbx.", "run.oci.keep_original_groups"};
+static const char *const unsafe_annotations[] = {"dev.sbx.", "org.systemd.property.",
+						 "run.oci.keep_original_groups",
+						 "run.oci.systemd.subgroup"};
 
 static void write_namespaces(struct json_writer *w)
 {
@@ -159,8 +162,8 @@ static void write_linux(struct json_writer *w)
 	json_begin_object(w, "cgroup");
 	json_write_bool(w, "v1", true);
 	json_write_bool(w, "v2", true);
-	json_write_bool(w, "systemd", false);
-	json_write_bool(w, "systemdUser", false);
+	json_write_bool(w, "systemd", cgroup_has_systemd());
+	json_write_bool(w, "systemdUser", cgroup_has_systemd());
 	json_write_bool(w, "rdma", true);
 	json_end_object(w);
 	write_seccomp(w);

@@ -273,7 +273,7 @@ static int update_container(const struct invocation *in, struct container *c, st
 	if (rc == 0)
 		rc = rdt_update(c, invocation_value(in, "l3-cache-schema"),
 				invocation_value(in, "mem-bw-schema"), err);
-	return rc < 0 ? rc : cgroup_apply(&c->cgroup, r, err);
+	return rc < 0 ? rc : cgroup_update(&c->cgroup, r, err);
 }
 
 static int run_update(const struct invocation *in, struct sbx_error *err)

@@ -174,8 +174,8 @@ static void state_round_trip(void **state)
 	struct json_writer w;
 
 	(void)state;
-	cg.v[0] = (struct cgroup_hierarchy){"cpu,cpuacct", "/sys/fs/cgroup/cpu", "/sbx/a", 0, 1};
-	cg.v[1] = (struct cgroup_hierarchy){"", "/sys/fs/cgroup/unified", "/sbx/a", 1, 0};
+	cg.v[0] = (struct cgroup_hierarchy){"cpu,cpuacct", "/sys/fs/cgroup/cpu", "/sbx/a", 0, 1, 0};
+	cg.v[1] = (struct cgroup_hierarchy){"", "/sys/fs/cgroup/unified", "/sbx/a", 1, 0, 0};
 	json_writer_init(&w, &text, 0);
 	cgroup_write(&w, NULL, &cg);
 	arena_init(&arena, 1 << 20);
@@ -187,6 +187,32 @@ static void state_round_trip(void **state)
 	assert_int_equal(back.mode, CGROUP_MODE_HYBRID);
 	assert_memory_equal(&back.v[0], &cg.v[0], sizeof(cg.v[0]));
 	assert_memory_equal(&back.v[1], &cg.v[1], sizeof(cg.v[1]));
+}
+
+static void a_scope_round_trip(void **state)
+{
+	struct cgroup cg = {.mode = CGROUP_MODE_V2,
+			    .manager = CGROUP_MANAGER_SYSTEMD,
+			    .unit = {"a-b.scope", "sbx-runtime container b 1f", true},
+			    .n = 1},
+		      back;
+	cleanup_buf struct buf text = BUF_INIT;
+	cleanup_arena struct arena arena;
+	struct json_node *root;
+	struct json_writer w;
+
+	(void)state;
+	cg.v[0] = (struct cgroup_hierarchy){"", "/sys/fs/cgroup", "/a-b.scope/container", 1,
+					    1,	UINT64_MAX};
+	json_writer_init(&w, &text, 0);
+	cgroup_write(&w, NULL, &cg);
+	arena_init(&arena, 1 << 20);
+	assert_int_equal(
+		json_parse(&arena, "state", text.data, text.len, &json_limits_profile, &root, NULL),
+		0);
+	assert_int_equal(cgroup_read(root, &back), 0);
+	assert_memory_equal(&back.unit, &cg.unit, sizeof(cg.unit));
+	assert_memory_equal(&back.v[0], &cg.v[0], sizeof(cg.v[0]));
 }
 
 static void state_refuses(void **state)
@@ -201,6 +227,11 @@ static void state_refuses(void **state)
 		"\"mount\":\"/m\",\"path\":\"/a/../..\",\"unified\":true,\"made\":true}]}",
 		"{\"manager\":\"cgroupfs\",\"mode\":\"v2\",\"hierarchies\":[{\"controllers\":\"\","
 		"\"mount\":\"/m\",\"path\":\"/\",\"unified\":true,\"made\":true}]}",
+		"{\"manager\":\"systemd\",\"mode\":\"v2\",\"hierarchies\":[]}",
+		"{\"manager\":\"systemd\",\"mode\":\"v2\",\"unit\":\"a/b.scope\",\"description\":"
+		"\"x\",\"userManager\":false,\"hierarchies\":[]}",
+		"{\"manager\":\"systemd\",\"mode\":\"v2\",\"unit\":\"ssh.service\",\"description\":"
+		"\"x\",\"userManager\":false,\"hierarchies\":[]}",
 	};
 	cleanup_arena struct arena arena;
 
@@ -489,6 +520,7 @@ int main(void)
 		cmocka_unit_test(lists),
 		cmocka_unit_test(checks_paths),
 		cmocka_unit_test(state_round_trip),
+		cmocka_unit_test(a_scope_round_trip),
 		cmocka_unit_test(state_refuses),
 		cmocka_unit_test(joins_every_hierarchy),
 		cmocka_unit_test(enters_by_itself),

@@ -10,6 +10,7 @@
  * container in each of them.
  */
 #include "backends/linux/cgroup/internal.h"
+#include "backends/linux/cgroup/systemd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,7 +109,7 @@ static int claim(const struct cgroup_hierarchy *h, struct sbx_error *err)
 	return r == -ENOENT ? cgroup_fail(err, h, ENOENT, "make cgroup") : r;
 }
 
-static int make_group(struct cgroup_hierarchy *h, struct sbx_error *err)
+int cgroup_make_group(struct cgroup_hierarchy *h, struct sbx_error *err)
 {
 	int r = claim(h, err);
 
@@ -155,10 +156,11 @@ static int set_path(struct cgroup_hierarchy *h, const struct cgroup_mount *m, co
 	memcpy(h->mount, m->mount, sizeof(h->mount));
 	h->unified = m->unified;
 	h->made = false;
+	h->inode = 0;
 	return 0;
 }
 
-static enum cgroup_mode layout_mode(const struct cgroup_layout *layout)
+enum cgroup_mode cgroup_layout_mode(const struct cgroup_layout *layout)
 {
 	bool v1 = false, v2 = false;
 
@@ -190,13 +192,12 @@ int cgroup_resolve(const struct plan_cgroup *plan, const struct host_facts *host
 	bool below_own = !plan->path_given && (host->euid != 0 || !host->initial_userns);
 	int r;
 
-	if (plan->manager == CGROUP_MANAGER_SYSTEMD)
-		return sbx_fail(
-			err, SBX_E_UNSUPPORTED, 0,
-			"use the systemd cgroup manager: this release writes cgroupfs only");
 	ret->mode = CGROUP_MODE_NONE;
 	ret->manager = plan->manager;
 	ret->n = 0;
+	ret->unit = (struct cgroup_unit){.name = ""};
+	if (plan->manager == CGROUP_MANAGER_SYSTEMD)
+		return systemd_resolve(plan, ret, err);
 	if (plan->manager == CGROUP_MANAGER_DISABLED)
 		return 0;
 	r = cgroup_check_path(plan->path, err);
@@ -216,7 +217,7 @@ int cgroup_resolve(const struct plan_cgroup *plan, const struct host_facts *host
 		if (r < 0)
 			return r;
 	}
-	ret->mode = layout_mode(&layout);
+	ret->mode = cgroup_layout_mode(&layout);
 	ret->n = layout.n;
 	return 0;
 }
@@ -225,9 +226,11 @@ int cgroup_create(const struct plan_cgroup *plan, struct cgroup *cg, struct sbx_
 {
 	size_t kept = 0;
 
+	if (cg->manager == CGROUP_MANAGER_SYSTEMD)
+		return 0;
 	for (size_t i = 0; i < cg->n; i++) {
 		struct cgroup_hierarchy *h = &cg->v[i];
-		int r = make_group(h, plan->best_effort ? NULL : err);
+		int r = cgroup_make_group(h, plan->best_effort ? NULL : err);
 
 		if (r == 0) {
 			if (h->unified)
@@ -249,6 +252,20 @@ int cgroup_create(const struct plan_cgroup *plan, struct cgroup *cg, struct sbx_
 	return 0;
 }
 
+int cgroup_adopt(const struct plan_cgroup *plan, struct cgroup *cg, pid_t pid,
+		 struct sbx_error *err)
+{
+	return cg->manager == CGROUP_MANAGER_SYSTEMD ? systemd_adopt(plan, cg, pid, err) : 0;
+}
+
+int cgroup_update(const struct cgroup *cg, const struct oci_resources *resources,
+		  struct sbx_error *err)
+{
+	int r = cg->manager == CGROUP_MANAGER_SYSTEMD ? systemd_update(cg, resources, err) : 0;
+
+	return r < 0 ? r : cgroup_apply(cg, resources, err);
+}
+
 int cgroup_of_process(pid_t pid, struct cgroup *ret, struct sbx_error *err)
 {
 	struct cgroup_layout layout;
@@ -257,7 +274,8 @@ int cgroup_of_process(pid_t pid, struct cgroup *ret, struct sbx_error *err)
 	if (r < 0)
 		return r;
 	ret->manager = CGROUP_MANAGER_CGROUPFS;
-	ret->mode = layout_mode(&layout);
+	ret->unit = (struct cgroup_unit){.name = ""};
+	ret->mode = cgroup_layout_mode(&layout);
 	ret->n = 0;
 	for (size_t i = 0; i < layout.n; i++) {
 		r = set_path(&ret->v[i], &layout.v[i], "/", cgroup_mount_own(&layout.v[i]), err);
@@ -312,7 +330,7 @@ int cgroup_open_for_clone(const struct cgroup *cg)
 {
 	char type[32];
 
-	if (cg->mode != CGROUP_MODE_V2 || cg->n != 1)
+	if (cg->mode != CGROUP_MODE_V2 || cg->n != 1 || cg->manager == CGROUP_MANAGER_SYSTEMD)
 		return -ENOTSUP;
 	/* below a threaded group: entering says why it cannot be */
 	if (cgroup_read_file(&cg->v[0], "cgroup.type", type, sizeof(type)) <= 0 ||
@@ -356,7 +374,7 @@ int cgroup_open_child(const struct cgroup *parent, const char *name, bool make, 
 			r = sbx_fail(err, SBX_E_USAGE, EINVAL, "use cgroup \"%s\"", name);
 		h->made = false;
 		if (r == 0 && make)
-			r = make_group(h, err);
+			r = cgroup_make_group(h, err);
 		if (r < 0) {
 			cg.n = i;
 			remove_made(cg.v, cg.n);
@@ -424,7 +442,7 @@ static int remove_group(const struct cgroup_hierarchy *h, int64_t deadline_ms)
 	}
 }
 
-int cgroup_remove(const struct cgroup *cg, struct sbx_error *err)
+int cgroup_remove_groups(const struct cgroup *cg, struct sbx_error *err)
 {
 	int64_t deadline_ms = now_ms() + REMOVE_WAIT_MS;
 	int first = 0;
@@ -437,4 +455,10 @@ int cgroup_remove(const struct cgroup *cg, struct sbx_error *err)
 			first = cgroup_fail(err, &cg->v[i], -r, "remove cgroup");
 	}
 	return first;
+}
+
+int cgroup_remove(const struct cgroup *cg, struct sbx_error *err)
+{
+	return cg->manager == CGROUP_MANAGER_SYSTEMD ? systemd_remove(cg, err)
+						     : cgroup_remove_groups(cg, err);
 }

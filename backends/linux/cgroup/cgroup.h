@@ -12,6 +12,8 @@
 #include "backends/linux/plan.h"
 
 #define CGROUP_HIERARCHIES_MAX 16
+#define CGROUP_UNIT_MAX	       256 /* systemd's own bound, with the NUL */
+#define CGROUP_DESCRIPTION_MAX 112
 
 /* Names that begin so are the runtime's own: no id holds such a character, and no path that a
  * bundle gives may have such a part. */
@@ -22,13 +24,23 @@ struct cgroup_hierarchy {
 	char mount[128];      /* "/sys/fs/cgroup/memory" */
 	char path[512];	      /* of this container below the mount, "/sbx/ID" */
 	bool unified;
-	bool made; /* the group was made, or taken over vacant, by cgroup_create(): no other
-		      container has it */
+	bool made;	/* the group was made, or taken over vacant, by cgroup_create(): no other
+			   container has it */
+	uint64_t inode; /* systemd manager: of the group's directory; 0: not made yet */
+};
+
+/* systemd manager: the scope around the group. The description tells it from a later one of the
+ * same name. */
+struct cgroup_unit {
+	char name[CGROUP_UNIT_MAX]; /* "" with the other managers */
+	char description[CGROUP_DESCRIPTION_MAX];
+	bool user_manager; /* of the calling user, not PID 1 */
 };
 
 struct cgroup {
 	enum cgroup_mode mode;
 	enum cgroup_manager manager;
+	struct cgroup_unit unit;
 	struct cgroup_hierarchy v[CGROUP_HIERARCHIES_MAX];
 	size_t n; /* 0: no cgroup (disabled, or best effort failed) */
 };
@@ -42,7 +54,8 @@ int cgroup_check_path(const char *path, struct sbx_error *err);
  * root (rootless without a given path: below the caller's own group). Makes nothing; made is false
  * everywhere, and a group that is not made is never signalled. Saved to the state store before
  * cgroup_create(), so that a killed runtime leaves nothing that delete does not find. Disabled, or
- * best effort without cgroups: ret->n is 0. The systemd manager is refused (SBX_E_UNSUPPORTED).
+ * best effort without cgroups: ret->n is 0. The systemd manager: where the group is likely to be,
+ * and the unit's name; SBX_E_UNSUPPORTED where there is no systemd to ask.
  */
 int cgroup_resolve(const struct plan_cgroup *plan, const struct host_facts *host,
 		   struct cgroup *ret, struct sbx_error *err);
@@ -54,9 +67,35 @@ int cgroup_resolve(const struct plan_cgroup *plan, const struct host_facts *host
  * is frozen, or that another container has (being made, or not deleted yet) is refused (-EBUSY); of
  * two that want it at the same time one gets it. A vacant one that somebody prepared is taken over
  * with what was set in it. plan->best_effort: hierarchies that refuse are dropped from
- * cg, and cg->n may become 0. On failure what was made is removed again.
+ * cg, and cg->n may become 0. On failure what was made is removed again. The systemd manager makes
+ * nothing before there is a process: see cgroup_adopt().
  */
 int cgroup_create(const struct plan_cgroup *plan, struct cgroup *cg, struct sbx_error *err);
+
+/*
+ * The systemd manager: a scope with pid in it, which so far waits, and in that the group. cg then
+ * has the places; on failure nothing is left. The others: nothing.
+ */
+int cgroup_adopt(const struct plan_cgroup *plan, struct cgroup *cg, pid_t pid,
+		 struct sbx_error *err);
+
+/*
+ * The systemd manager: a scope beside the container's, of the same manager, for processes that are
+ * not the container's. Into cg only the unit's name goes, and into it every process that is given;
+ * its end is theirs. 0 or -errno.
+ */
+void cgroup_name_scope(const struct cgroup *container, const char *unit, struct cgroup *ret);
+int cgroup_start_scope(const struct cgroup *cg, pid_t pid, struct sbx_error *err);
+int cgroup_stop_scope(const struct cgroup *cg, struct sbx_error *err);
+
+/*
+ * The systemd manager: a scope goes with its last process, and another container may have one of
+ * the same name then. Groups whose directory is not the noted one do not count as made any more.
+ */
+void cgroup_forget_replaced(struct cgroup *cg);
+
+/* Was the systemd manager built? */
+bool cgroup_has_systemd(void);
 
 /* The groups that a process is in now, for entering only: nothing is marked as made. */
 int cgroup_of_process(pid_t pid, struct cgroup *ret, struct sbx_error *err);
@@ -95,6 +134,10 @@ int cgroup_join(const struct cgroup *cg, pid_t pid, bool unified_done, struct sb
  */
 int cgroup_check_resources(const struct cgroup *cg, const struct oci_resources *resources,
 			   struct sbx_error *err);
+
+/* Change the scope's own limits first, then cgroup_apply(). For a group that is in use. */
+int cgroup_update(const struct cgroup *cg, const struct oci_resources *resources,
+		  struct sbx_error *err);
 
 /* Write the limits that are set; what is unset, and 0 where clients mean "leave it", is left alone.
  * resources may be NULL. */
@@ -157,7 +200,8 @@ void cgroup_remove_abandoned(const struct cgroup *cg);
 /*
  * Where the state that named the group is lost: each resolved group that exists and that a
  * container has counts as made, and so is signalled and removed; but never one that the caller
- * itself lives in or below (SBX_E_UNSAFE_PATH, and cg->n is 0). 0 or -errno.
+ * itself lives in or below (SBX_E_UNSAFE_PATH, and cg->n is 0). A scope counts by the id in its
+ * description, for the rest of that is lost. 0 or -errno.
  */
 int cgroup_recover(struct cgroup *cg, struct sbx_error *err);
 

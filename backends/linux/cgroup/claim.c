@@ -168,10 +168,13 @@ static bool holds_caller(const struct cgroup_hierarchy *h, const struct cgroup_l
 int cgroup_recover(struct cgroup *cg, struct sbx_error *err)
 {
 	struct cgroup_layout own;
+	char *mark = strrchr(cg->unit.description, ' ');
 	int r = cgroup_discover(0, &own, err);
 
 	if (r < 0)
 		return r;
+	if (mark)
+		mark[1] = '\0';
 	for (size_t i = 0; i < cg->n; i++) {
 		char full[CGROUP_FULL_PATH_MAX];
 		struct stat st;

@@ -76,6 +76,16 @@ const char *cgroup_hierarchy_name(const struct cgroup_hierarchy *h);
 int cgroup_fail(struct sbx_error *err, const struct cgroup_hierarchy *h, int errnum,
 		const char *what);
 
+/* ---- cgroup.c ---- */
+
+enum cgroup_mode cgroup_layout_mode(const struct cgroup_layout *layout);
+
+/* Make the group with its missing parents, this container's and no other's. */
+int cgroup_make_group(struct cgroup_hierarchy *h, struct sbx_error *err);
+
+/* cgroup_remove() without a manager's help. */
+int cgroup_remove_groups(const struct cgroup *cg, struct sbx_error *err);
+
 /* ---- claim.c ---- */
 
 /*

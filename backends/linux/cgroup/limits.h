@@ -64,6 +64,9 @@ uint64_t limits_weight_from_shares(uint64_t shares);
 /* blockIO weight (10 to 1000) to io.weight (1 to 10000). */
 uint64_t limits_io_weight(uint64_t weight);
 
+/* memory.swap.max of a limit of memory and of memory with swap: -1 for none; false: left alone. */
+bool limits_swap(const struct oci_memory *memory, int64_t *ret);
+
 /* quota and period in one file. */
 int limits_add_cpu_max(struct limits *l, struct sbx_error *err);
 

@@ -184,9 +184,20 @@ static int add_memory_v1(struct limits *l, const struct cgroup_hierarchy *h, int
 	return r;
 }
 
-static int add_memory_v2(struct limits *l, const struct cgroup_hierarchy *h, int64_t limit,
-			 int64_t swap, struct sbx_error *err)
+bool limits_swap(const struct oci_memory *memory, int64_t *ret)
 {
+	int64_t limit = memory->limit.set ? memory->limit.v : 0;
+	int64_t swap = memory->swap.set ? memory->swap.v : 0;
+
+	*ret = swap > 0 ? swap - limit : -1;
+	return swap != 0 || limit == -1;
+}
+
+static int add_memory_v2(struct limits *l, const struct cgroup_hierarchy *h, int64_t limit,
+			 struct sbx_error *err)
+{
+	const struct oci_memory *memory = l->resources->memory;
+	int64_t swap;
 	int r = 0;
 
 	if (limit == -1)
@@ -194,11 +205,9 @@ static int add_memory_v2(struct limits *l, const struct cgroup_hierarchy *h, int
 	else if (limit != 0)
 		r = limits_add(l, h, "memory.limit", false, err, "memory.max", "%lld",
 			       (long long)limit);
-	if (r < 0 || (swap == 0 && limit != -1))
+	if (r < 0 || !limits_swap(memory, &swap))
 		return r;
-	if (swap > 0)
-		return add_bytes(l, h, "memory.swap", "memory.swap.max", swap - limit, err);
-	return add_bytes(l, h, "memory.swap", "memory.swap.max", -1, err);
+	return add_bytes(l, h, "memory.swap", "memory.swap.max", swap, err);
 }
 
 /* Deprecated, and no kernel of today limits it: v1 ignores it as the field's runtimes do. */
@@ -252,6 +261,5 @@ int limits_add_memory(struct limits *l, struct sbx_error *err)
 		r = check_usage(h, memory, err);
 	if (r < 0)
 		return r;
-	return h->unified ? add_memory_v2(l, h, limit, swap, err)
-			  : add_memory_v1(l, h, limit, swap, err);
+	return h->unified ? add_memory_v2(l, h, limit, err) : add_memory_v1(l, h, limit, swap, err);
 }

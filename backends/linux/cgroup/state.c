@@ -5,6 +5,7 @@
  * anything foreign: bounds, absolute canonical paths, no group that is a hierarchy's root.
  */
 #include "backends/linux/cgroup/internal.h"
+#include "backends/linux/cgroup/systemd.h"
 
 #include <errno.h>
 #include <string.h>
@@ -35,6 +36,11 @@ void cgroup_write(struct json_writer *w, const char *key, const struct cgroup *c
 	json_begin_object(w, key);
 	json_write_string(w, "manager", manager_names[cg->manager]);
 	json_write_string(w, "mode", mode_names[cg->mode]);
+	if (cg->manager == CGROUP_MANAGER_SYSTEMD) {
+		json_write_string(w, "unit", cg->unit.name);
+		json_write_string(w, "description", cg->unit.description);
+		json_write_bool(w, "userManager", cg->unit.user_manager);
+	}
 	json_begin_array(w, "hierarchies");
 	for (size_t i = 0; i < cg->n; i++) {
 		const struct cgroup_hierarchy *h = &cg->v[i];
@@ -45,6 +51,8 @@ void cgroup_write(struct json_writer *w, const char *key, const struct cgroup *c
 		json_write_string(w, "path", h->path);
 		json_write_bool(w, "unified", h->unified);
 		json_write_bool(w, "made", h->made);
+		if (cg->manager == CGROUP_MANAGER_SYSTEMD)
+			json_write_uint(w, "inode", h->inode);
 		json_end_object(w);
 	}
 	json_end_array(w);
@@ -86,12 +94,23 @@ static int read_name(const struct json_node *object, const char *key, const char
 	return -EINVAL;
 }
 
+static int read_unit(const struct json_node *node, struct cgroup_unit *unit)
+{
+	if (read_string(node, "unit", unit->name, sizeof(unit->name)) < 0 ||
+	    read_string(node, "description", unit->description, sizeof(unit->description)) < 0 ||
+	    read_bool(node, "userManager", &unit->user_manager) < 0)
+		return -EINVAL;
+	return systemd_is_scope(unit->name) && unit->description[0] ? 0 : -EINVAL;
+}
+
 static int read_hierarchy(const struct json_node *node, struct cgroup_hierarchy *h)
 {
 	if (read_string(node, "controllers", h->controllers, sizeof(h->controllers)) < 0 ||
 	    read_string(node, "mount", h->mount, sizeof(h->mount)) < 0 ||
 	    read_string(node, "path", h->path, sizeof(h->path)) < 0 ||
 	    read_bool(node, "unified", &h->unified) < 0 || read_bool(node, "made", &h->made) < 0)
+		return -EINVAL;
+	if (json_get(node, "inode") && json_uint64(json_get(node, "inode"), &h->inode) < 0)
 		return -EINVAL;
 	if (!path_is_canonical(h->mount) || !path_is_canonical(h->path) || h->path[1] == '\0')
 		return -EINVAL;
@@ -110,6 +129,8 @@ int cgroup_read(const struct json_node *node, struct cgroup *ret)
 		return -EINVAL;
 	cg.manager = (enum cgroup_manager)manager;
 	cg.mode = (enum cgroup_mode)mode;
+	if (cg.manager == CGROUP_MANAGER_SYSTEMD && read_unit(node, &cg.unit) < 0)
+		return -EINVAL;
 	for (item = list->child; item; item = item->next)
 		if (read_hierarchy(item, &cg.v[cg.n++]) < 0)
 			return -EINVAL;

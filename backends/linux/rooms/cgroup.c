@@ -14,14 +14,34 @@
 #include <string.h>
 
 #include "backends/linux/cgroup/cgroup.h"
+#include "backends/linux/cgroup/systemd.h"
 #include "backends/linux/room.h"
 #include "runtime/base/log.h"
+
+#define SUBGROUP_ANNOTATION "run.oci.systemd.subgroup"
 
 /* Any limit but the device list, which a rootless runtime cannot and need not set. */
 static bool has_limits(const struct oci_resources *r)
 {
 	return r && (r->cpu || r->memory || r->pids_limit.set || r->block_io || r->hugepages_n ||
 		     r->network || r->rdma_n || r->unified.n);
+}
+
+/* The names of the scope, which systemd makes for us (cgroup/systemd.h). */
+static int plan_scope(struct plan *plan, const char *given, struct sbx_error *err)
+{
+	struct plan_cgroup *cg = &plan->cgroup;
+	int rc;
+
+	cg->id = plan->options.id;
+	cg->annotations = &plan->spec->annotations;
+	cg->user_manager = plan->host->euid != 0 || !plan->host->initial_userns;
+	rc = systemd_names(plan->arena, given, cg->id, cg->user_manager, &cg->slice, &cg->unit,
+			   err);
+	if (rc == 0)
+		rc = systemd_subgroup(oci_annotation(plan->spec, SUBGROUP_ANNOTATION),
+				      &cg->subgroup, err);
+	return rc < 0 ? rc : systemd_check_annotations(cg->annotations, err);
 }
 
 static int plan_group(struct plan *plan, struct report *report, struct sbx_error *err)
@@ -35,9 +55,7 @@ static int plan_group(struct plan *plan, struct report *report, struct sbx_error
 	cg->resources = linux_->resources;
 	cg->path_given = given && *given;
 	if (cg->manager == CGROUP_MANAGER_SYSTEMD)
-		return sbx_fail(
-			err, SBX_E_UNSUPPORTED, 0,
-			"use the systemd cgroup manager: this release writes cgroupfs only");
+		return plan_scope(plan, given, err);
 	if (cg->path_given)
 		cg->path = arena_printf(plan->arena, "%s%s", *given == '/' ? "" : "/", given);
 	else
@@ -67,12 +85,18 @@ static int open_entry(struct run *run, struct sbx_error *err)
 	return cgroup_entry_open(run->cgroup, entry, err);
 }
 
+static bool is_by_systemd(const struct run *run)
+{
+	return run->cgroup->manager == CGROUP_MANAGER_SYSTEMD;
+}
+
 static int make(struct run *run, struct sbx_error *err)
 {
 	int rc = cgroup_check_resources(run->cgroup, run->plan->cgroup.resources, err);
 
-	if (rc == 0)
-		rc = cgroup_create(&run->plan->cgroup, run->cgroup, err);
+	if (rc < 0 || is_by_systemd(run))
+		return rc;
+	rc = cgroup_create(&run->plan->cgroup, run->cgroup, err);
 	return rc < 0 ? rc : open_entry(run, err);
 }
 
@@ -116,7 +140,7 @@ static int enter(const struct run *run, const struct cgroup_entry *entry, struct
 {
 	if (run->is_exec)
 		return enter_for_exec(run, entry, err);
-	return run->born_in_cgroup ? 0 : cgroup_entry_use(entry, err);
+	return run->born_in_cgroup || is_by_systemd(run) ? 0 : cgroup_entry_use(entry, err);
 }
 
 /* Only the host's root may filter devices. Rootless, device nodes are bind mounts of the host's,
@@ -191,8 +215,11 @@ static int apply(struct run *run, enum stage stage, struct sbx_error *err)
 	switch (stage) {
 	case STAGE_PREPARE: /* runtime */
 		return make(run, err);
+	case STAGE_SPAWN: /* runtime */
+		return cgroup_adopt(&run->plan->cgroup, run->cgroup, run->pid, err);
 	case STAGE_CGROUP: /* runtime: the child has its own copies by now */
-		cgroup_entry_close(entry);
+		if (entry)
+			cgroup_entry_close(entry);
 		return run->is_exec ? 0 : limit(run, err);
 	case STAGE_NAMESPACES: /* child */
 		return enter(run, entry, err);
@@ -220,8 +247,13 @@ static void dump(const struct plan *plan, struct json_writer *w)
 
 	json_begin_object(w, "cgroup");
 	json_write_string(w, "manager", managers[cg->manager]);
-	if (cg->manager != CGROUP_MANAGER_DISABLED)
+	if (cg->manager == CGROUP_MANAGER_SYSTEMD) {
+		json_write_string(w, "slice", cg->slice);
+		json_write_string(w, "unit", cg->unit);
+		json_write_string(w, "subgroup", cg->subgroup);
+	} else if (cg->manager == CGROUP_MANAGER_CGROUPFS) {
 		json_write_string(w, "path", cg->path);
+	}
 	json_write_bool(w, "bestEffort", cg->best_effort);
 	json_end_object(w);
 }

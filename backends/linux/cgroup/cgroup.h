@@ -128,6 +128,13 @@ int cgroup_open_for_clone(const struct cgroup *cg);
 int cgroup_join(const struct cgroup *cg, pid_t pid, bool unified_done, struct sbx_error *err);
 
 /*
+ * The manager of an ordinary user, for a process of his that is elsewhere: the kernel wants the
+ * group above both to be his, so where that refuses systemd is asked to move it. The others:
+ * nothing, the process enters by itself.
+ */
+int cgroup_bring(const struct cgroup *cg, pid_t pid, struct sbx_error *err);
+
+/*
  * What of resources this layout cannot enforce is refused by name (SBX_E_UNSUPPORTED), before
  * anything is written: a v1 member on cgroup2, "unified" without cgroup2, a controller that is
  * nowhere. Needs a resolved group only.

@@ -368,7 +368,7 @@ int systemd_remove(const struct cgroup *cg, struct sbx_error *err)
 	return rc;
 }
 
-int systemd_attach(const struct cgroup *cg, pid_t pid, struct sbx_error *err)
+static int attach(const struct cgroup *cg, pid_t pid, struct sbx_error *err)
 {
 	cleanup_buf struct buf request = BUF_INIT;
 	struct json_writer w;
@@ -378,4 +378,14 @@ int systemd_attach(const struct cgroup *cg, pid_t pid, struct sbx_error *err)
 	json_write_string(&w, "below", below ? below + strlen(cg->unit.name) : "");
 	json_write_uint(&w, "pid", (uint64_t)pid);
 	return systemd_request(cg->unit.user_manager, &request, err);
+}
+
+int cgroup_bring(const struct cgroup *cg, pid_t pid, struct sbx_error *err)
+{
+	int rc;
+
+	if (!cg->unit.user_manager)
+		return 0;
+	rc = cgroup_join(cg, pid, false, err);
+	return rc == -EACCES || rc == -EPERM ? attach(cg, pid, err) : rc;
 }

@@ -104,7 +104,4 @@ int systemd_stop(const struct cgroup *cg, struct sbx_error *err);
 /* The same, where there may be one, and the groups. */
 int systemd_remove(const struct cgroup *cg, struct sbx_error *err);
 
-/* Move a process of ours into the group where the kernel does not let us. */
-int systemd_attach(const struct cgroup *cg, pid_t pid, struct sbx_error *err);
-
 #endif

@@ -44,7 +44,7 @@ bool cgroup_has_systemd(void)
 	return true;
 }
 
-static int open_program(struct sbx_error *err)
+static int open_program(bool user_manager, struct sbx_error *err)
 {
 	cleanup_fd int fd = open(SYSTEMD_PROGRAM, O_PATH | O_CLOEXEC | O_NOFOLLOW);
 	struct stat st;
@@ -53,8 +53,8 @@ static int open_program(struct sbx_error *err)
 		return sbx_fail(err, SBX_E_UNSUPPORTED, errno, ASK "open our program \"%s\"",
 				SYSTEMD_PROGRAM);
 	if (!S_ISREG(st.st_mode) || (st.st_mode & (S_IWGRP | S_IWOTH)) ||
-	    (st.st_uid != 0 && st.st_uid != geteuid() &&
-	     (geteuid() == 0 || st.st_uid != OVERFLOW_UID)))
+	    (st.st_uid != 0 &&
+	     (!user_manager || (st.st_uid != geteuid() && st.st_uid != OVERFLOW_UID))))
 		return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
 				ASK "our program \"%s\" could have been written by others",
 				SYSTEMD_PROGRAM);
@@ -66,8 +66,9 @@ bool cgroup_has_systemd(void)
 	return false;
 }
 
-static int open_program(struct sbx_error *err)
+static int open_program(bool user_manager, struct sbx_error *err)
 {
+	(void)user_manager;
 	return sbx_fail(err, SBX_E_UNSUPPORTED, 0,
 			ASK "this build has none (configured without libsystemd; give "
 			    "--cgroup-manager=cgroupfs)");
@@ -116,7 +117,7 @@ int systemd_available(bool user_manager, struct sbx_error *err)
 		return sbx_fail(err, SBX_E_UNSUPPORTED, 0,
 				ASK "this machine was not booted with systemd (there is no "
 				    "\"" BOOTED "\"; give --cgroup-manager=cgroupfs)");
-	fd = open_program(err);
+	fd = open_program(user_manager, err);
 	if (fd < 0)
 		return fd;
 	return user_manager ? find_user_bus(address, err) : 0;
@@ -278,7 +279,7 @@ static int read_answer(const struct buf *answer, struct sbx_error *err)
 int systemd_request(bool user_manager, const struct buf *request, struct sbx_error *err)
 {
 	cleanup_buf struct buf whole = BUF_INIT, answer = BUF_INIT;
-	cleanup_fd int program = open_program(err);
+	cleanup_fd int program = open_program(user_manager, err);
 	int rc;
 
 	if (program < 0)

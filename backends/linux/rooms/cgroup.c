@@ -143,6 +143,16 @@ static int enter(const struct run *run, const struct cgroup_entry *entry, struct
 	return run->born_in_cgroup || is_by_systemd(run) ? 0 : cgroup_entry_use(entry, err);
 }
 
+/* Where that is not possible the child enters what the first process is in, or says why not. */
+static int bring(const struct run *run)
+{
+	struct sbx_error refused = {0};
+
+	if (cgroup_bring(run->cgroup, run->pid, &refused) < 0)
+		log_debug("%s", refused.message);
+	return 0;
+}
+
 /* Only the host's root may filter devices. Rootless, device nodes are bind mounts of the host's,
  * and what its files' modes allow. */
 static bool may_filter_devices(const struct host_facts *host)
@@ -220,7 +230,7 @@ static int apply(struct run *run, enum stage stage, struct sbx_error *err)
 	case STAGE_CGROUP: /* runtime: the child has its own copies by now */
 		if (entry)
 			cgroup_entry_close(entry);
-		return run->is_exec ? 0 : limit(run, err);
+		return run->is_exec ? bring(run) : limit(run, err);
 	case STAGE_NAMESPACES: /* child */
 		return enter(run, entry, err);
 	default:

@@ -279,10 +279,44 @@ run_in_both() {
 	assert_status 0
 }
 
-@test 'the systemd manager is refused by name, disabled makes no group' {
+# More of it, with a real systemd: tests/live/systemd.
+@test 'the systemd manager: its names are planned, other paths and properties refused' {
+	local path
+
+	edit_config '.linux.cgroupsPath = $p' --arg p "a-b.slice:p:$ID"
+	run_sbx --systemd-cgroup plan "$BUNDLE"
+	assert_status 0
+	assert_equal "$(jq -c '.plan.cgroup | [.manager, .slice, .unit, .subgroup]' <<<"$output")" \
+		'["systemd","a-b.slice","p-'"$ID"'.scope","container"]'
+	for path in "$CGROUP/$ID" "a.slice:b" "a:b:c" "a.slice:b:c.slice" "a.slice:b:../c"; do
+		edit_config '.linux.cgroupsPath = $p' --arg p "$path"
+		run_sbx --systemd-cgroup run --bundle "$BUNDLE" "$ID"
+		assert_error 'systemd cgroup manager'
+	done
+	edit_config '.linux.cgroupsPath = $p' --arg p "a.slice:b:$ID"
+	set_annotation org.systemd.property.Slice "'b.slice'"
+	run_sbx --systemd-cgroup run --bundle "$BUNDLE" "$ID"
+	assert_error '"Slice"'
+}
+
+@test 'the systemd manager without systemd is refused by name, before anything is made' {
+	edit_config '.linux.cgroupsPath = $p' --arg p ":sbx:$ID"
 	set_args true
 	run_sbx --systemd-cgroup run --bundle "$BUNDLE" "$ID"
-	assert_error 'systemd cgroup manager'
+	if [ -d /run/systemd/system ]; then
+		assert_error systemd # our pid namespace is none that it knows
+	elif sbx features | jq -e .linux.cgroup.systemd >/dev/null; then
+		assert_error 'not booted with systemd'
+	else
+		assert_error 'this build has none'
+	fi
+	[ ! -e "$ROOT/$ID" ]
+	edit_config '.linux.cgroupsPath = $p' --arg p "$CGROUP/$ID"
+	run_sbx --cgroup-manager=cgroupfs run --bundle "$BUNDLE" "$ID" # control
+	assert_status 0
+}
+
+@test 'disabled makes no group' {
 	set_args sleep 1000
 	sbx_detached --cgroup-manager=disabled create --bundle "$BUNDLE" "$ID"
 	assert_status 0

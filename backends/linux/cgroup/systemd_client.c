@@ -113,7 +113,7 @@ int systemd_available(bool user_manager, struct sbx_error *err)
 	char address[ADDRESS_MAX];
 	cleanup_fd int fd = -EBADF;
 
-	if (access(BOOTED, F_OK) < 0)
+	if (cgroup_has_systemd() && access(BOOTED, F_OK) < 0)
 		return sbx_fail(err, SBX_E_UNSUPPORTED, 0,
 				ASK "this machine was not booted with systemd (there is no "
 				    "\"" BOOTED "\"; give --cgroup-manager=cgroupfs)");

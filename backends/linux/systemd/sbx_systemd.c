@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <systemd/sd-bus.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,6 +104,20 @@ static int open_bus(sd_bus **ret, const char *address, bool is_daemon)
 	return 0;
 }
 
+/* A pid that we send must mean the same process there: the other end has one in our namespace. */
+static int check_namespace(struct talk *t)
+{
+	struct ucred peer = {0};
+	socklen_t size = sizeof(peer);
+	int fd = sd_bus_get_fd(t->bus);
+
+	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0)
+		return sbx_fail(
+			&t->err, SBX_E_SYSTEM, 0,
+			"use systemd of another pid namespace: it does not know our processes");
+	return 0;
+}
+
 static int connect_manager(struct talk *t)
 {
 	const struct json_node *given = json_get(t->request, "address");
@@ -115,9 +130,9 @@ static int connect_manager(struct talk *t)
 	}
 	if (rc < 0)
 		rc = open_bus(&t->bus, address, true);
-	return rc < 0 ? sbx_fail(&t->err, SBX_E_SYSTEM, -rc, "connect to systemd by \"%s\"",
-				 address)
-		      : 0;
+	if (rc == 0)
+		return check_namespace(t);
+	return sbx_fail(&t->err, SBX_E_SYSTEM, -rc, "connect to systemd by \"%s\"", address);
 }
 
 static int fail_call(struct talk *t, const char *what, int rc, const sd_bus_error *why)

@@ -106,6 +106,9 @@ int cgroup_take(const struct cgroup_hierarchy *h, struct sbx_error *err);
 void cgroup_enable_controllers(const struct cgroup_hierarchy *h, enum cgroup_mode mode,
 			       const struct oci_resources *resources);
 
+/* Make what the group above has available to the group, for statistics as above. */
+void cgroup_pass_controllers(const struct cgroup_hierarchy *h);
+
 /* ---- walk.c ---- */
 
 /* Called with each group's directory descriptor, children before their parent. 0 goes on. */

@@ -249,7 +249,10 @@ int systemd_adopt(const struct plan_cgroup *plan, struct cgroup *cg, pid_t pid,
 	/* Behind the move: a group that holds processes gives no controllers on. */
 	unified = cgroup_find_unified(cg);
 	if (unified && *plan->subgroup)
-		cgroup_enable_controllers(unified, cg->mode, plan->resources);
+		cgroup_pass_controllers(unified);
+	/* Those that systemd does not know are passed on from the root where they are needed. */
+	if (unified)
+		cgroup_enable_controllers(unified, CGROUP_MODE_HYBRID, plan->resources);
 	return 0;
 }
 

@@ -96,7 +96,9 @@ static int find_user_bus(char out[ADDRESS_MAX], struct sbx_error *err)
 {
 	const char *address = getenv("DBUS_SESSION_BUS_ADDRESS"), *dir = getenv("XDG_RUNTIME_DIR");
 
-	if (address && *address && strlen(address) < ADDRESS_MAX) {
+	/* One socket: other forms of an address start programs. */
+	if (address && strncmp(address, "unix:", 5) == 0 && !strchr(address, ';') &&
+	    strlen(address) < ADDRESS_MAX) {
 		memcpy(out, address, strlen(address) + 1);
 		return 0;
 	}

@@ -118,6 +118,19 @@ void cgroup_enable_controllers(const struct cgroup_hierarchy *h, enum cgroup_mod
 	} while (slash);
 }
 
+void cgroup_pass_controllers(const struct cgroup_hierarchy *h)
+{
+	char above[CGROUP_VALUE_MAX], list[CGROUP_VALUE_MAX];
+	struct cgroup_hierarchy part = *h;
+
+	*strrchr(part.path, '/') = '\0';
+	if (cgroup_read_file(&part, "cgroup.controllers", above, sizeof(above)) <= 0)
+		return;
+	list_missing(above, "", CGROUP_MODE_V2, NULL, list);
+	if (list[0])
+		enable(&part, list);
+}
+
 /* ---- delegation ---- */
 
 #define DELEGATE_LIST "/sys/kernel/cgroup/delegate"

@@ -190,7 +190,7 @@ int cgroup_open_sub(const struct cgroup *parent, const char *where, struct cgrou
 
 /* Give a cgroup2 group to another owner, who may then make groups below it: the directory and the
  * files that the kernel lists in /sys/kernel/cgroup/delegate (cgroup-v2.rst, "Delegation"). */
-int cgroup_delegate(const struct cgroup *cg, uid_t uid, gid_t gid, struct sbx_error *err);
+int cgroup_delegate(const struct cgroup *cg, uid_t uid, struct sbx_error *err);
 
 /*
  * Remove the group and all below it; absent is success. Waits up to 5 s for killed processes to
@@ -208,7 +208,7 @@ void cgroup_remove_abandoned(const struct cgroup *cg);
  * Where the state that named the group is lost: each resolved group that exists and that a
  * container has counts as made, and so is signalled and removed; but never one that the caller
  * itself lives in or below (SBX_E_UNSAFE_PATH, and cg->n is 0). A scope counts by the id in its
- * description, for the rest of that is lost. 0 or -errno.
+ * description, for the rest of that is lost, and its groups go with it. 0 or -errno.
  */
 int cgroup_recover(struct cgroup *cg, struct sbx_error *err);
 

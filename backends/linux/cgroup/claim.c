@@ -184,6 +184,9 @@ int cgroup_recover(struct cgroup *cg, struct sbx_error *err)
 			return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
 					"the caller itself is in cgroup \"%s\"", cg->v[i].path);
 		}
+		/* A name of systemd's may be another's by now: its description decides. */
+		if (mark)
+			continue;
 		cg->v[i].made = cgroup_file_path(&cg->v[i], "", full) == 0 &&
 				lstat(full, &st) == 0 && is_marked(&st);
 	}

@@ -345,6 +345,15 @@ static bool has_ended(const struct cgroup *cg)
 	return noted;
 }
 
+/* On v1, where systemd has no group of every controller. */
+static void remove_empty(const struct cgroup_hierarchy *h)
+{
+	char full[CGROUP_FULL_PATH_MAX];
+
+	if (!h->made && !h->unified && cgroup_file_path(h, "", full) == 0)
+		rmdir(full);
+}
+
 int systemd_remove(const struct cgroup *cg, struct sbx_error *err)
 {
 	struct cgroup scope = *cg;
@@ -356,13 +365,13 @@ int systemd_remove(const struct cgroup *cg, struct sbx_error *err)
 		return 0;
 	for (size_t i = 0; i < scope.n; i++) {
 		struct cgroup_hierarchy *h = &scope.v[i];
-		char *unit = strstr(h->path, cg->unit.name), full[CGROUP_FULL_PATH_MAX];
+		char *unit = strstr(h->path, cg->unit.name);
 
+		/* left by a create that was killed */
+		remove_empty(h);
 		if (unit)
 			unit[strlen(cg->unit.name)] = '\0';
-		/* left by a create that was killed */
-		if (!h->made && !h->unified && cgroup_file_path(h, "", full) == 0)
-			rmdir(full);
+		remove_empty(h);
 	}
 	rc = cgroup_remove_groups(&scope, err);
 	if (rc == 0 && stopped < 0)

@@ -138,7 +138,7 @@ void cgroup_pass_controllers(const struct cgroup_hierarchy *h)
 /* What may be given away before Linux 4.15, which has no list. */
 static const char always_delegated[] = "cgroup.procs\ncgroup.threads\ncgroup.subtree_control";
 
-static int give(int dirfd, const char *files, uid_t uid, gid_t gid)
+static int give(int dirfd, const char *files, uid_t uid)
 {
 	while (*files) {
 		size_t len = strcspn(files, "\n");
@@ -149,16 +149,16 @@ static int give(int dirfd, const char *files, uid_t uid, gid_t gid)
 			memcpy(name, files, len);
 			name[len] = '\0';
 			if (!strchr(name, '/') &&
-			    fchownat(dirfd, name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0 &&
+			    fchownat(dirfd, name, uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW) < 0 &&
 			    errno != ENOENT)
 				return -errno;
 		}
 		files += len + (files[len] == '\n');
 	}
-	return fchown(dirfd, uid, gid) < 0 ? -errno : 0;
+	return fchown(dirfd, uid, (gid_t)-1) < 0 ? -errno : 0;
 }
 
-int cgroup_delegate(const struct cgroup *cg, uid_t uid, gid_t gid, struct sbx_error *err)
+int cgroup_delegate(const struct cgroup *cg, uid_t uid, struct sbx_error *err)
 {
 	const struct cgroup_hierarchy *h = cgroup_find_unified(cg);
 	cleanup_fd int dir = -EBADF;
@@ -172,6 +172,6 @@ int cgroup_delegate(const struct cgroup *cg, uid_t uid, gid_t gid, struct sbx_er
 		return cgroup_fail(err, h, -dir, "open cgroup");
 	if (cgroup_read_file_at(AT_FDCWD, DELEGATE_LIST, list, sizeof(list)) <= 0)
 		snprintf(list, sizeof(list), "%s", always_delegated);
-	r = give(dir, list, uid, gid);
+	r = give(dir, list, uid);
 	return r < 0 ? cgroup_fail(err, h, -r, "delegate cgroup") : 0;
 }

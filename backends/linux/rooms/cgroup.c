@@ -160,22 +160,32 @@ static bool may_filter_devices(const struct host_facts *host)
 	return host->privileged && host->initial_userns;
 }
 
-/* The host id of the container's root; false where that is not ours to say. */
-static bool find_root(const struct oci_id_maps *maps, uint32_t *ret)
+/* Whom the host calls the container's user; false where that is not ours to say. */
+static bool find_host_uid(const struct plan *plan, uid_t *ret)
 {
-	for (size_t i = 0; i < maps->n; i++)
-		if (maps->v[i].container_id == 0 && maps->v[i].size > 0) {
-			*ret = maps->v[i].host_id;
-			return true;
-		}
+	const struct plan_namespaces *ns = &plan->namespaces;
+	const struct oci_process *process = room_process(plan);
+	uint32_t uid = process ? process->user.uid : 0;
+
+	*ret = uid;
+	if (!(ns->new_flags & CLONE_NEWUSER))
+		return !ns->path[NS_USER];
+	for (size_t i = 0; i < ns->uid_maps.n; i++) {
+		const struct oci_id_map *map = &ns->uid_maps.v[i];
+
+		if (uid < map->container_id || uid - map->container_id >= map->size)
+			continue;
+		*ret = map->host_id + (uid - map->container_id);
+		return true;
+	}
 	return false;
 }
 
-/* A writable view of an own cgroup namespace is of use only to its owner. */
+/* A writable view of an own cgroup namespace is of use only to its owner (config-linux.md, "Cgroup
+ * ownership"). */
 static bool wants_delegation(const struct plan *plan)
 {
-	if (!(plan->namespaces.new_flags & CLONE_NEWCGROUP) ||
-	    !(plan->namespaces.new_flags & CLONE_NEWUSER))
+	if (!(plan->namespaces.new_flags & CLONE_NEWCGROUP))
 		return false;
 	for (size_t i = 0; i < plan->mounts.n; i++)
 		if (plan->mounts.v[i].kind == MOUNT_CGROUP &&
@@ -184,15 +194,16 @@ static bool wants_delegation(const struct plan *plan)
 	return false;
 }
 
+/* What an ordinary user makes is his already, and he can give it to nobody. */
 static int delegate(const struct run *run, struct sbx_error *err)
 {
-	const struct plan_namespaces *ns = &run->plan->namespaces;
-	uint32_t uid, gid;
+	const struct plan *plan = run->plan;
+	uid_t uid;
 
-	if (run->cgroup->mode != CGROUP_MODE_V2 || !wants_delegation(run->plan) ||
-	    !find_root(&ns->uid_maps, &uid) || !find_root(&ns->gid_maps, &gid))
+	if (run->cgroup->mode != CGROUP_MODE_V2 || !wants_delegation(plan) ||
+	    !find_host_uid(plan, &uid) || uid == plan->host->euid || !plan->host->privileged)
 		return 0;
-	return cgroup_delegate(run->cgroup, uid, gid, err);
+	return cgroup_delegate(run->cgroup, uid, err);
 }
 
 /* Under a profile no rule of the bundle opens a device: the second net below the mount view. */

@@ -42,6 +42,21 @@ value() {
 	[ "$(value pids pids.max pids.max)" = 21 ]
 }
 
+@test 'a quota and a period change without each other' {
+	edit_config '.linux.resources.cpu = {quota: 30000, period: 100000}'
+	cgroup_dir cpu >/dev/null || skip_host 'no cpu controller'
+	start_sleeper
+	run_sbx update --cpu-period 50000 "$ID"
+	assert_status 0
+	[ "$(value cpu cpu.cfs_quota_us cpu.max | cut -d ' ' -f 1)" = 30000 ]
+	run_sbx update --cpu-quota 20000 "$ID"
+	assert_status 0
+	case $(value cpu cpu.cfs_period_us cpu.max) in 50000 | '20000 50000') ;; *) false ;; esac
+	run_sbx update --cpu-quota -1 "$ID"
+	assert_status 0
+	case $(value cpu cpu.cfs_quota_us cpu.max) in -1 | 'max 50000') ;; *) false ;; esac
+}
+
 @test 'memory and swap change together in both directions' {
 	[ -e /sys/fs/cgroup/memory/memory.memsw.limit_in_bytes ] || skip_host 'no swap accounting on v1'
 	start_sleeper

@@ -146,6 +146,9 @@ group_of() {
 	shows MemoryMax 67108864
 	shows TasksMax 33
 	shows CPUQuotaPerSecUSec 200ms # of the period that it has
+	run_sbx update --cpu-period 100000 "$ID"
+	shows CPUQuotaPerSecUSec 400ms
+	run_sbx update --cpu-period 200000 "$ID"
 	assert_equal "$(cat "$GROUP/memory.max" "$GROUP/pids.max" "$GROUP/cpu.max")" $'67108864\n33\n40000 200000'
 	sbx update -r - "$ID" <<<'{"memory": {"limit": 134217728, "swap": 268435456}, "pids": {"limit": -1}}'
 	shows MemoryMax 134217728

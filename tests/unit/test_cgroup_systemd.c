@@ -324,7 +324,7 @@ static void annotations_are_picked(void **state)
 
 static void limits_become_properties(void **state)
 {
-	/* "Name=value" of each property in order; the period is 100000 where none is given */
+	/* "Name=value" of each property in order; the group has a quota of 20000 in 100000 */
 	static const struct {
 		const char *resources, *v2, *v1;
 	} cases[] = {
@@ -354,6 +354,9 @@ static void limits_become_properties(void **state)
 		{"{\"cpu\":{\"quota\":1000,\"period\":333333}}",
 		 "CPUQuotaPeriodUSec=333333@242 CPUQuotaPerSecUSec=10000",
 		 "CPUQuotaPeriodUSec=333333@242 CPUQuotaPerSecUSec=10000"},
+		{"{\"cpu\":{\"period\":50000}}",
+		 "CPUQuotaPeriodUSec=50000@242 CPUQuotaPerSecUSec=400000",
+		 "CPUQuotaPeriodUSec=50000@242 CPUQuotaPerSecUSec=400000"},
 		{"{\"cpu\":{\"quota\":-1}}", "CPUQuotaPerSecUSec=18446744073709551615",
 		 "CPUQuotaPerSecUSec=18446744073709551615"},
 		{"{\"cpu\":{\"cpus\":\"0-1,9\",\"mems\":\"0\"}}",
@@ -366,6 +369,8 @@ static void limits_become_properties(void **state)
 		 "CPUWeight=77 IOWeight=5 MemoryMin=4096 MemoryLow=18446744073709551615", NULL},
 		{"{\"cpu\":{\"cpus\":\"0\"},\"unified\":{\"cpuset.cpus\":\"1\"}}", "", NULL},
 	};
+
+	const struct systemd_cpu now = {.quota_us = 20000, .period_us = 100000};
 
 	(void)state;
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
@@ -383,7 +388,7 @@ static void limits_become_properties(void **state)
 		assert_int_equal(oci_parse_resources(&arena, text, strlen(text), &r, NULL), 0);
 		json_writer_init(&w, &out, 0);
 		json_begin_array(&w, NULL);
-		systemd_properties_write(&w, r, i % 2 == 0, 100000);
+		systemd_properties_write(&w, r, i % 2 == 0, &now);
 		json_end_array(&w);
 		assert_int_equal(json_parse(&arena, "properties", out.data, out.len,
 					    &json_limits_profile, &root, NULL),

@@ -4,9 +4,12 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/linux/cgroup/limits.h"
 #include "runtime/base/log.h"
+
+#define QUOTA_TEXT_MAX 64
 
 /* ---- weights ----
  *
@@ -88,6 +91,15 @@ static int add_cpu_v1(struct limits *l, const struct cgroup_hierarchy *h, bool q
 	return r;
 }
 
+/* The file takes both; a period alone must not take the quota away. */
+static const char *current_quota(const struct cgroup_hierarchy *h, char now[QUOTA_TEXT_MAX])
+{
+	if (cgroup_read_file(h, "cpu.max", now, QUOTA_TEXT_MAX) <= 0)
+		return "max";
+	now[strcspn(now, " ")] = '\0';
+	return now;
+}
+
 int limits_add_cpu_max(struct limits *l, struct sbx_error *err)
 {
 	const struct oci_cpu *cpu = l->resources->cpu;
@@ -95,6 +107,7 @@ int limits_add_cpu_max(struct limits *l, struct sbx_error *err)
 	bool period = cpu && cpu->period.set && cpu->period.v != 0;
 	const char *member = quota ? "cpu.quota" : "cpu.period";
 	const struct cgroup_hierarchy *h;
+	char now[QUOTA_TEXT_MAX];
 
 	if (!quota && !period)
 		return 0;
@@ -103,7 +116,10 @@ int limits_add_cpu_max(struct limits *l, struct sbx_error *err)
 		return -EINVAL;
 	if (!h->unified)
 		return add_cpu_v1(l, h, quota, period, err);
-	if (!quota || cpu->quota.v < 0)
+	if (!quota)
+		return limits_add(l, h, member, false, err, "cpu.max", "%s %llu",
+				  current_quota(h, now), (unsigned long long)cpu->period.v);
+	if (cpu->quota.v < 0)
 		return period ? limits_add(l, h, member, false, err, "cpu.max", "max %llu",
 					   (unsigned long long)cpu->period.v)
 			      : limits_add(l, h, member, false, err, "cpu.max", "max");

@@ -13,6 +13,7 @@
 #include "backends/linux/cgroup/systemd.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -21,6 +22,7 @@
 
 #include "backends/linux/cgroup/internal.h"
 #include "runtime/base/log.h"
+#include "runtime/base/num.h"
 
 #define CPU_PERIOD_US 100000 /* the kernel's */
 
@@ -139,6 +141,7 @@ int systemd_start(const struct plan_cgroup *plan, const struct cgroup *cg, pid_t
 		  struct sbx_error *err)
 {
 	cleanup_buf struct buf request = BUF_INIT;
+	const struct systemd_cpu fresh = {.period_us = CPU_PERIOD_US};
 	struct json_writer w;
 	int rc = 0;
 
@@ -148,8 +151,7 @@ int systemd_start(const struct plan_cgroup *plan, const struct cgroup *cg, pid_t
 	if (plan && plan->slice)
 		write_text(&w, "Slice", plan->slice);
 	if (plan)
-		systemd_properties_write(&w, plan->resources, cg->mode == CGROUP_MODE_V2,
-					 CPU_PERIOD_US);
+		systemd_properties_write(&w, plan->resources, cg->mode == CGROUP_MODE_V2, &fresh);
 	/* Later ones win over those above. */
 	if (plan && plan->annotations)
 		rc = systemd_annotations_write(&w, plan->annotations, err);
@@ -291,22 +293,42 @@ int cgroup_stop_scope(const struct cgroup *cg, struct sbx_error *err)
 
 /* ---- later ---- */
 
-static uint64_t current_period(const struct cgroup *cg)
+static int64_t read_number(const struct cgroup_hierarchy *h, const char *file, int64_t otherwise)
+{
+	char text[32];
+	int64_t value;
+
+	return cgroup_read_file(h, file, text, sizeof(text)) > 0 &&
+			       num_parse_i64(text, INT64_MIN, INT64_MAX, &value) == 0
+		       ? value
+		       : otherwise;
+}
+
+static struct systemd_cpu current_cpu(const struct cgroup *cg)
 {
 	const struct cgroup_hierarchy *h = cgroup_find_unified(cg);
-	unsigned long long period;
+	const struct cgroup_hierarchy *v1 = cgroup_find_v1(cg, "cpu");
+	struct systemd_cpu now = {.period_us = CPU_PERIOD_US};
 	char text[64];
 
-	/* The kernel wrote it. NOLINTNEXTLINE(cert-err34-c) */
-	if (h && cgroup_read_file(h, "cpu.max", text, sizeof(text)) > 0 &&
-	    sscanf(text, "%*s %llu", &period) == 1)
-		return period;
-	return CPU_PERIOD_US;
+	if (v1) {
+		now.quota_us = read_number(v1, "cpu.cfs_quota_us", 0);
+		now.period_us = (uint64_t)read_number(v1, "cpu.cfs_period_us", CPU_PERIOD_US);
+		return now;
+	}
+	if (!h || cgroup_read_file(h, "cpu.max", text, sizeof(text)) <= 0)
+		return now;
+	/* The kernel wrote it, "max" for none. NOLINTNEXTLINE(cert-err34-c) */
+	if (sscanf(text, "%" SCNi64 " %" SCNu64, &now.quota_us, &now.period_us) != 2)
+		/* NOLINTNEXTLINE(cert-err34-c) */
+		sscanf(text, "max %" SCNu64, &now.period_us);
+	return now;
 }
 
 int systemd_update(const struct cgroup *cg, const struct oci_resources *resources,
 		   struct sbx_error *err)
 {
+	const struct systemd_cpu now = current_cpu(cg);
 	cleanup_buf struct buf request = BUF_INIT;
 	struct json_writer w;
 	size_t before;
@@ -314,7 +336,7 @@ int systemd_update(const struct cgroup *cg, const struct oci_resources *resource
 	systemd_begin(&w, &request, "set", &cg->unit);
 	json_begin_array(&w, "properties");
 	before = request.len;
-	systemd_properties_write(&w, resources, cg->mode == CGROUP_MODE_V2, current_period(cg));
+	systemd_properties_write(&w, resources, cg->mode == CGROUP_MODE_V2, &now);
 	if (request.len == before)
 		return 0;
 	json_end_array(&w);

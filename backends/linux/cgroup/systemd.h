@@ -54,9 +54,15 @@ int systemd_value_write(struct json_writer *w, const char *name, const char *tex
 
 /* ---- systemd_properties.c: pure ---- */
 
-/* The limits as elements of the open array; period_us serves a quota without a period. */
+/* What a group has now: a quota or a period is often given without the other. */
+struct systemd_cpu {
+	int64_t quota_us; /* 0: none */
+	uint64_t period_us;
+};
+
+/* The limits as elements of the open array. */
 void systemd_properties_write(struct json_writer *w, const struct oci_resources *resources,
-			      bool unified, uint64_t period_us);
+			      bool unified, const struct systemd_cpu *now);
 
 /* Annotations that cannot be properties are refused before anything is made. */
 int systemd_check_annotations(const struct oci_key_values *annotations, struct sbx_error *err);

@@ -24,7 +24,8 @@
 
 enum layout { BOTH, V1, V2 };
 
-typedef bool (*value_fn)(const struct oci_resources *r, uint64_t period_us, uint64_t *ret);
+typedef bool (*value_fn)(const struct oci_resources *r, const struct systemd_cpu *now,
+			 uint64_t *ret);
 
 /* ---- values ---- */
 
@@ -34,23 +35,23 @@ static bool from_bytes(const struct oci_opt_i64 *bytes, uint64_t *ret)
 	return bytes->set && bytes->v != 0;
 }
 
-static bool memory_max(const struct oci_resources *r, uint64_t period_us, uint64_t *ret)
+static bool memory_max(const struct oci_resources *r, const struct systemd_cpu *now, uint64_t *ret)
 {
-	(void)period_us;
+	(void)now;
 	return r->memory && from_bytes(&r->memory->limit, ret);
 }
 
-static bool memory_low(const struct oci_resources *r, uint64_t period_us, uint64_t *ret)
+static bool memory_low(const struct oci_resources *r, const struct systemd_cpu *now, uint64_t *ret)
 {
-	(void)period_us;
+	(void)now;
 	return r->memory && from_bytes(&r->memory->reservation, ret);
 }
 
-static bool swap_max(const struct oci_resources *r, uint64_t period_us, uint64_t *ret)
+static bool swap_max(const struct oci_resources *r, const struct systemd_cpu *now, uint64_t *ret)
 {
 	int64_t swap;
 
-	(void)period_us;
+	(void)now;
 	if (!r->memory || !limits_swap(r->memory, &swap))
 		return false;
 	*ret = swap < 0 ? INFINITE : (uint64_t)swap;
@@ -58,42 +59,42 @@ static bool swap_max(const struct oci_resources *r, uint64_t period_us, uint64_t
 }
 
 /* A unit's TasksMax cannot be 0; 1 lets the container's first process live and no other, too. */
-static bool tasks_max(const struct oci_resources *r, uint64_t period_us, uint64_t *ret)
+static bool tasks_max(const struct oci_resources *r, const struct systemd_cpu *now, uint64_t *ret)
 {
 	const struct oci_opt_i64 *pids = &r->pids_limit;
 
-	(void)period_us;
+	(void)now;
 	*ret = pids->v < 0 ? INFINITE : pids->v == 0 ? 1 : (uint64_t)pids->v;
 	return pids->set;
 }
 
-static bool cpu_shares(const struct oci_resources *r, uint64_t period_us, uint64_t *ret)
+static bool cpu_shares(const struct oci_resources *r, const struct systemd_cpu *now, uint64_t *ret)
 {
-	(void)period_us;
+	(void)now;
 	if (!r->cpu || !r->cpu->shares.set || r->cpu->shares.v == 0)
 		return false;
 	*ret = r->cpu->shares.v;
 	return true;
 }
 
-static bool cpu_weight(const struct oci_resources *r, uint64_t period_us, uint64_t *ret)
+static bool cpu_weight(const struct oci_resources *r, const struct systemd_cpu *now, uint64_t *ret)
 {
-	if (!cpu_shares(r, period_us, ret))
+	if (!cpu_shares(r, now, ret))
 		return false;
 	*ret = limits_weight_from_shares(*ret);
 	return true;
 }
 
-static bool cpu_idle(const struct oci_resources *r, uint64_t period_us, uint64_t *ret)
+static bool cpu_idle(const struct oci_resources *r, const struct systemd_cpu *now, uint64_t *ret)
 {
-	(void)period_us;
+	(void)now;
 	*ret = 0;
 	return r->cpu && r->cpu->idle.set && r->cpu->idle.v == 1;
 }
 
-static bool cpu_period(const struct oci_resources *r, uint64_t period_us, uint64_t *ret)
+static bool cpu_period(const struct oci_resources *r, const struct systemd_cpu *now, uint64_t *ret)
 {
-	(void)period_us;
+	(void)now;
 	if (!r->cpu || !r->cpu->period.set || r->cpu->period.v == 0)
 		return false;
 	*ret = r->cpu->period.v;
@@ -101,15 +102,18 @@ static bool cpu_period(const struct oci_resources *r, uint64_t period_us, uint64
 }
 
 /* Rounded up: what the scope allows more than was asked for the group's own file takes back. */
-static bool cpu_quota(const struct oci_resources *r, uint64_t period_us, uint64_t *ret)
+static bool cpu_quota(const struct oci_resources *r, const struct systemd_cpu *now, uint64_t *ret)
 {
-	uint64_t period = period_us, scaled;
+	bool given = r->cpu && r->cpu->quota.set && r->cpu->quota.v != 0;
+	uint64_t period = now->period_us, scaled;
+	int64_t quota = given ? r->cpu->quota.v : now->quota_us;
 
-	if (!r->cpu || !r->cpu->quota.set || r->cpu->quota.v == 0)
+	/* a new period alone: what the quota is per second changes with it */
+	if (!given && (!cpu_period(r, now, &period) || quota <= 0))
 		return false;
-	cpu_period(r, period_us, &period);
-	if (r->cpu->quota.v < 0 || period == 0 ||
-	    __builtin_mul_overflow((uint64_t)r->cpu->quota.v, USEC_PER_SEC, &scaled)) {
+	cpu_period(r, now, &period);
+	if (quota < 0 || period == 0 ||
+	    __builtin_mul_overflow((uint64_t)quota, USEC_PER_SEC, &scaled)) {
 		*ret = INFINITE;
 		return true;
 	}
@@ -118,18 +122,19 @@ static bool cpu_quota(const struct oci_resources *r, uint64_t period_us, uint64_
 	return true;
 }
 
-static bool io_weight(const struct oci_resources *r, uint64_t period_us, uint64_t *ret)
+static bool io_weight(const struct oci_resources *r, const struct systemd_cpu *now, uint64_t *ret)
 {
-	(void)period_us;
+	(void)now;
 	if (!r->block_io || !r->block_io->weight.set || r->block_io->weight.v == 0)
 		return false;
 	*ret = limits_io_weight(r->block_io->weight.v);
 	return true;
 }
 
-static bool block_weight(const struct oci_resources *r, uint64_t period_us, uint64_t *ret)
+static bool block_weight(const struct oci_resources *r, const struct systemd_cpu *now,
+			 uint64_t *ret)
 {
-	(void)period_us;
+	(void)now;
 	if (!r->block_io || !r->block_io->weight.set || r->block_io->weight.v == 0)
 		return false;
 	*ret = r->block_io->weight.v;
@@ -231,7 +236,7 @@ static void write_set(struct json_writer *w, const char *name, const char *list)
 }
 
 void systemd_properties_write(struct json_writer *w, const struct oci_resources *resources,
-			      bool unified, uint64_t period_us)
+			      bool unified, const struct systemd_cpu *now)
 {
 	if (!resources)
 		return;
@@ -242,7 +247,7 @@ void systemd_properties_write(struct json_writer *w, const struct oci_resources 
 		if ((row->layout == V1 && unified) || (row->layout == V2 && !unified) ||
 		    unified_value(resources, row->file))
 			continue;
-		if (row->value(resources, period_us, &value))
+		if (row->value(resources, now, &value))
 			write_number(w, row->name, row->since, value);
 	}
 	if (!unified)

@@ -15,6 +15,8 @@ teardown() {
 	was_set_up || return 0
 	[ -z "${OTHER:-}" ] || sbx delete --force "$OTHER"
 	helpers_teardown
+	[ -z "${HOME_DIR:-}" ] || rm -rf "$HOME_DIR"
+	[ -z "${STARTED:-}" ] || systemctl stop "$STARTED"
 	wait_until 5 no_scopes
 	systemctl stop "$SLICE" 2>/dev/null || true
 }
@@ -374,4 +376,54 @@ owners() {
 	edit_config '.mounts[-1].options += ["ro"]' # control: nothing to give
 	start_sleeper
 	assert_equal "$(owners)" '0 0 0 0 0'
+}
+
+# as_user ARGS...: the runtime as $USER_ID, with his own manager
+as_user() {
+	setpriv --reuid "$USER_ID" --regid "$USER_ID" --clear-groups --inh-caps=-all env -i -C "$HOME_DIR" \
+		PATH="$PATH" XDG_RUNTIME_DIR="/run/user/$USER_ID" \
+		"$HOME_DIR/sbx-runtime" --root "$HOME_DIR/root" --systemd-cgroup "$@" 3>&-
+}
+
+user_manager_is_up() {
+	[ "$(systemctl is-active "user@$USER_ID")" = active ] && [ -S "/run/user/$USER_ID/bus" ]
+}
+
+@test 'an ordinary user: a scope of his own manager, limits, and exec from elsewhere' {
+	local pid group
+
+	USER_ID=$(id -u "${SBX_TEST_USER:-nobody}")
+	user_manager_is_up || STARTED="user@$USER_ID"
+	systemctl start "user@$USER_ID" || true
+	wait_until 20 user_manager_is_up || skip_host "user $USER_ID has no manager"
+	HOME_DIR=/run/user/$USER_ID/sbxt
+	mkdir -p "$HOME_DIR/root"
+	cp "$SBX_RUNTIME" "$HOME_DIR/sbx-runtime"
+	edit_config "$(rootless_filter) | .linux.uidMappings[0].hostID = $USER_ID | .linux.gidMappings[0].hostID = $USER_ID"
+	edit_config ".linux.resources = {memory: {limit: 67108864}, pids: {limit: 25}} | .linux.cgroupsPath = \":sbxt:$ID\""
+	set_args sleep 1000
+	mv "$BUNDLE" "$HOME_DIR/bundle"
+	BUNDLE=$HOME_DIR/bundle
+	chown -R "$USER_ID:$USER_ID" "$HOME_DIR"
+	as_user create --bundle "$BUNDLE" "$ID" >/dev/null 2>"$BATS_TEST_TMPDIR/stderr" </dev/null ||
+		fail "$(cat "$BATS_TEST_TMPDIR/stderr")"
+	as_user start "$ID"
+	pid=$(as_user state "$ID" | jq .pid)
+	group=/sys/fs/cgroup$(group_of "$pid")
+	[[ $group = */user@$USER_ID.service/*/$UNIT/container ]]
+	assert_equal "$(cat "$group/memory.max" "$group/pids.max" "${group%/*}/memory.max")" \
+		$'67108864\n25\n67108864'
+	run as_user exec "$ID" cat /proc/self/cgroup # from a group that is root's
+	assert_output 0::/
+	as_user update --pids-limit 30 "$ID"
+	assert_equal "$(cat "$group/pids.max" "${group%/*}/pids.max")" $'30\n30'
+	as_user pause "$ID"
+	assert_equal "$(as_user state "$ID" | jq -r .status)" paused
+	as_user resume "$ID"
+	as_user delete --force "$ID"
+	[ ! -e "${group%/*}" ]
+	run env -u XDG_RUNTIME_DIR setpriv --reuid "$USER_ID" --regid "$USER_ID" --clear-groups \
+		"$HOME_DIR/sbx-runtime" --root "$HOME_DIR/root" --systemd-cgroup run --bundle "$BUNDLE" "$ID"
+	[ "$status" = 1 ]
+	assert_output --partial 'XDG_RUNTIME_DIR'
 }

@@ -276,11 +276,12 @@ static void seconds_are_numbers(void **state)
 static void what_is_not_a_bundles_to_set(void **state)
 {
 	static const char *const bad[] = {
-		"PIDs",		 "Slice",      "Delegate",  "DelegateControllers",
-		"Description",	 "Wants",      "Conflicts", "OnFailure",
-		"FailureAction", "Controller", "BindsTo",   "SuccessAction",
-		"Upholds",	 "",	       "a",	    "Kill Mode",
-		"Kill-Mode",	 "Kill\nMode", "1A",	    "A/B",
+		"PIDs",		 "Slice",	  "Delegate",	"DelegateControllers",
+		"Description",	 "Wants",	  "Conflicts",	"RequiresMountsFor",
+		"OnFailure",	 "FailureAction", "Controller", "BindsTo",
+		"SuccessAction", "Upholds",	  "",		"a",
+		"Kill Mode",	 "Kill-Mode",	  "Kill\nMode", "1A",
+		"A/B",
 	};
 
 	(void)state;

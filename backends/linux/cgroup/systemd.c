@@ -352,6 +352,17 @@ int systemd_stop(const struct cgroup *cg, struct sbx_error *err)
 	return systemd_request(cg->unit.user_manager, &request, err);
 }
 
+/* What of the path is below the scope: "/container", or "". */
+static const char *below_scope(const char *path, const char *unit)
+{
+	size_t len = strlen(unit);
+
+	for (const char *at = path; (at = strchr(at, '/')) != NULL; at++)
+		if (strncmp(at + 1, unit, len) == 0 && (!at[1 + len] || at[1 + len] == '/'))
+			return at + 1 + len;
+	return path + strlen(path);
+}
+
 /* It ended, and took its group along. */
 static bool has_ended(const struct cgroup *cg)
 {
@@ -387,12 +398,10 @@ int systemd_remove(const struct cgroup *cg, struct sbx_error *err)
 		return 0;
 	for (size_t i = 0; i < scope.n; i++) {
 		struct cgroup_hierarchy *h = &scope.v[i];
-		char *unit = strstr(h->path, cg->unit.name);
 
 		/* left by a create that was killed */
 		remove_empty(h);
-		if (unit)
-			unit[strlen(cg->unit.name)] = '\0';
+		h->path[below_scope(h->path, cg->unit.name) - h->path] = '\0';
 		remove_empty(h);
 	}
 	rc = cgroup_remove_groups(&scope, err);
@@ -406,10 +415,10 @@ static int attach(const struct cgroup *cg, pid_t pid, struct sbx_error *err)
 {
 	cleanup_buf struct buf request = BUF_INIT;
 	struct json_writer w;
-	const char *below = cg->n ? strstr(cg->v[0].path, cg->unit.name) : NULL;
+	const char *below = cg->n ? below_scope(cg->v[0].path, cg->unit.name) : "";
 
 	systemd_begin(&w, &request, "attach", &cg->unit);
-	json_write_string(&w, "below", below ? below + strlen(cg->unit.name) : "");
+	json_write_string(&w, "below", below);
 	json_write_uint(&w, "pid", (uint64_t)pid);
 	return systemd_request(cg->unit.user_manager, &request, err);
 }

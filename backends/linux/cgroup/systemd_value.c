@@ -54,6 +54,7 @@ static const char *const refused[] = {
 	"JoinsNamespaceOf",
 	"Markers",
 	"NFTSet",
+	"Names",
 	"OnFailure",
 	"OnFailureJobMode",
 	"OnSuccess",
@@ -64,8 +65,11 @@ static const char *const refused[] = {
 	"PropagatesReloadTo",
 	"PropagatesStopTo",
 	"RebootArgument",
+	"RefuseManualStart",
+	"RefuseManualStop",
 	"ReloadPropagatedFrom",
 	"Requires",
+	"RequiresMountsFor",
 	"Requisite",
 	"Slice",
 	"StartLimitAction",
@@ -73,6 +77,7 @@ static const char *const refused[] = {
 	"SuccessAction",
 	"Upholds",
 	"Wants",
+	"WantsMountsFor",
 };
 
 static int check_name(const char *name, struct sbx_error *err)

@@ -710,7 +710,7 @@ const struct oci_case oci_cases[] = {
 	{SECCOMP,
 	 "\"listenerPath\":\"/run/"
 	 "a.sock\",\"syscalls\":[{\"names\":[\"mount\",\"write\"],\"action\":\"SCMP_ACT_NOTIFY\"}]",
-	 "/linux/seccomp/syscalls/0/names", "would stop the runtime"},
+	 "/linux/seccomp/syscalls/0/names", "would wait for themselves"},
 };
 
 const size_t oci_cases_n = ARRAY_SIZE(oci_cases);

@@ -16,6 +16,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,7 +38,6 @@ static struct {
 	atomic_bool failed;
 	bool is_process;
 	int sync_fd;
-	char stack[STACK_BYTES] __attribute__((aligned(16)));
 } helper;
 
 static int pass_on(void *data)
@@ -56,12 +56,17 @@ static int pass_on(void *data)
 
 static int start_helper(int sync_fd, int flags, struct sbx_error *err)
 {
+	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+
+	if (stack == MAP_FAILED)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "make a stack");
 	helper.listener = LISTENER_AWAITED;
 	helper.failed = false;
 	helper.alive = 1;
 	helper.sync_fd = sync_fd;
-	if (clone(pass_on, helper.stack + sizeof(helper.stack), flags | CLONE_CHILD_CLEARTID, NULL,
-		  NULL, NULL, &helper.alive) < 0) {
+	if (clone(pass_on, stack + STACK_BYTES, flags | CLONE_CHILD_CLEARTID, NULL, NULL, NULL,
+		  &helper.alive) < 0) {
 		helper.alive = 0;
 		return sbx_fail(err, SBX_E_SYSTEM, errno,
 				"start what passes the seccomp listener on (limits of processes "

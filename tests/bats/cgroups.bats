@@ -12,34 +12,6 @@ teardown() {
 	helpers_teardown
 }
 
-# need CONTROLLER: skips where neither v1 nor cgroup2 has it
-need() {
-	awk -v c="$1" '$1 == c { found = 1 } END { exit !found }' /proc/cgroups &&
-		cgroup_has "$1" || skip_host "no $1 controller"
-}
-
-cgroup_has() {
-	local name mount
-
-	while read -r name mount; do
-		[[ ",$name," = *",$1,"* ]] && return
-		[ "$name" = unified ] && grep -qw "$1" "$mount/cgroup.controllers" && return
-	done < <(cgroup_hierarchies)
-	return 1
-}
-
-# value CONTROLLER V1FILE V2FILE
-value() {
-	local dir
-
-	dir=$(cgroup_dir "$1")
-	if [ -e "$dir/cgroup.controllers" ]; then
-		cat "$dir/$3"
-	else
-		cat "$dir/$2"
-	fi
-}
-
 # The container's group in every mounted hierarchy, as `/proc/PID/cgroup` says it.
 groups_of() {
 	local id controllers path mounted
@@ -49,10 +21,6 @@ groups_of() {
 		controllers=${controllers#name=}
 		[[ $mounted != *" ${controllers:-unified} "* ]] || echo "$path"
 	done <"/proc/$1/cgroup" | sort -u
-}
-
-limit_resources() {
-	edit_config '.linux.resources += $r' --argjson r "$1"
 }
 
 # start_occupant: a process in the container's own group

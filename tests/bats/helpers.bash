@@ -75,6 +75,38 @@ cgroup_is_v2_only() {
 	[ "$(stat -f -c %T /sys/fs/cgroup)" = cgroup2fs ]
 }
 
+# need CONTROLLER: skips where neither v1 nor cgroup2 has it
+need() {
+	awk -v c="$1" '$1 == c { found = 1 } END { exit !found }' /proc/cgroups &&
+		cgroup_has "$1" || skip_host "no $1 controller"
+}
+
+cgroup_has() {
+	local name mount
+
+	while read -r name mount; do
+		[[ ",$name," = *",$1,"* ]] && return
+		[ "$name" = unified ] && grep -qw "$1" "$mount/cgroup.controllers" && return
+	done < <(cgroup_hierarchies)
+	return 1
+}
+
+# value CONTROLLER V1FILE V2FILE
+value() {
+	local dir
+
+	dir=$(cgroup_dir "$1")
+	if [ -e "$dir/cgroup.controllers" ]; then
+		cat "$dir/$3"
+	else
+		cat "$dir/$2"
+	fi
+}
+
+limit_resources() {
+	edit_config '.linux.resources += $r' --argjson r "$1"
+}
+
 # ---- bundles ---------------------------------------------------------------------------------------
 
 # make_rootfs DIR: busybox, probe, a few files of /etc; made once per run, then copied.

@@ -8,18 +8,6 @@ setup() {
 	helpers_setup
 }
 
-# value CONTROLLER V1-FILE V2-FILE: what the container's cgroup says.
-value() {
-	local dir
-
-	dir=$(cgroup_dir "$1") || return 1
-	if [ -e "$dir/cgroup.controllers" ]; then
-		cat "$dir/$3"
-	else
-		cat "$dir/$2"
-	fi
-}
-
 # ---- seccomp ---------------------------------------------------------------------------------------
 
 # runc#2151

@@ -8,17 +8,6 @@ setup() {
 	helpers_setup
 }
 
-value() {
-	local dir
-
-	dir=$(cgroup_dir "$1")
-	if [ -e "$dir/cgroup.controllers" ]; then
-		cat "$dir/$3"
-	else
-		cat "$dir/$2"
-	fi
-}
-
 @test 'limits change by a document, from a file and from stdin' {
 	start_sleeper
 	echo '{"pids": {"limit": 55}}' >"$BATS_TEST_TMPDIR/r.json"

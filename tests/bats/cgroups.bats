@@ -47,6 +47,7 @@ start_occupant() {
 	[ "$(groups_of $$)" != "$CGROUP/$ID" ]
 }
 
+# covers linux.cgroupsPath
 @test 'the default path is /sbx/ID, a relative one lies below the root, deletion removes both' {
 	local name mount
 
@@ -210,6 +211,7 @@ run_in_both() {
 	[ "$output" = 'done' ]
 }
 
+# covers linux.resources.unified
 @test 'unified files go to cgroup2; elsewhere they are refused by name' {
 	limit_resources '{"unified": {"cgroup.max.depth": "3"}}'
 	if ! cgroup_hierarchies | grep -q '^unified '; then
@@ -235,6 +237,7 @@ run_in_both() {
 	assert_error network.classID
 }
 
+# covers linux.resources.devices
 @test 'devices: denied but for the default list and the rules' {
 	edit_config '.process.capabilities |= map_values(. + ["CAP_MKNOD", "CAP_SYSLOG"])'
 	set_script 'mknod /k c 1 11 && head -c 0 /dev/null && exec 3</k'

@@ -48,6 +48,7 @@ pts/ptmx
 3'
 }
 
+# covers linux.devices
 @test 'a listed device below a folder, whatever the umask' {
 	add_device '{"type": "c", "path": "/dev/sub/kmsg", "major": 1, "minor": 11, "fileMode": 438}'
 	add_device '{"type": "c", "path": "/dev/plain", "major": 1, "minor": 3, "uid": 12, "gid": 13, "fileMode": 384}'
@@ -193,6 +194,7 @@ end_terminal() {
 	wait "$receiver" 2>/dev/null || true
 }
 
+# covers process.terminal process.consoleSize
 @test 'the console is the terminal, its size and owner are set' {
 	edit_config '.process.user = {uid: 1000, gid: 1000}'
 	with_terminal

@@ -17,6 +17,8 @@ hook() {
 
 ALL_HOST_KINDS='prestart createRuntime createContainer poststart poststop'
 
+# covers hooks.prestart.path hooks.createRuntime hooks.createContainer hooks.startContainer hooks.poststart.path
+# covers hooks.poststop
 @test 'order, status and pid in the state on stdin' {
 	local kind
 
@@ -86,6 +88,7 @@ ALL_HOST_KINDS='prestart createRuntime createContainer poststart poststop'
 	assert_equal "$(cat "$OUT")" $'marker\nproc'
 }
 
+# covers hooks.prestart.args hooks.prestart.env hooks.poststart.env
 @test 'args and env: args[0] is kept, no env is an empty one' {
 	hook_script hook 'tr "\0" "\n" </proc/$$/cmdline >$OUT.args; tr "\0" "\n" </proc/$$/environ >$OUT.env'
 	add_hook createRuntime "$(jq -n --arg path "$HOOK" '{path: $path, args: ["zero", "one two", ""]}')"
@@ -204,6 +207,7 @@ ALL_HOST_KINDS='prestart createRuntime createContainer poststart poststop'
 	assert_equal "$(xargs <"$OUT")" 'first second'
 }
 
+# covers hooks.prestart.timeout
 @test 'a hook that overstays its time is killed, with what it started' {
 	local started=$SECONDS
 

@@ -152,6 +152,7 @@ load helpers
 	assert_no_leaks
 }
 
+# covers annotations
 @test 'later verbs read the copy made at create, not the bundle' {
 	set_args sleep 1000
 	set_annotation org.example.key first

@@ -169,6 +169,7 @@ IS_MOUNT='is_mount() { grep -q "^[^ ]* [^ ]* [^ ]* [^ ]* $1 " /proc/self/mountin
 
 # ---- binds -----------------------------------------------------------------------------------------
 
+# covers mounts.destination mounts.source mounts.type
 @test 'binds: directory, file, FIFO and socket, read-only and not' {
 	mkdir "$HOST/dir"
 	echo text >"$HOST/file"
@@ -209,6 +210,7 @@ IS_MOUNT='is_mount() { grep -q "^[^ ]* [^ ]* [^ ]* [^ ]* $1 " /proc/self/mountin
 	assert_line '/two/sub rw'
 }
 
+# covers mounts.options
 @test 'a bind with flags has exactly these flags' {
 	mkdir "$HOST/tmp"
 	mount -t tmpfs -o nosuid,nodev,noexec tmpfs "$HOST/tmp"
@@ -256,6 +258,7 @@ IS_MOUNT='is_mount() { grep -q "^[^ ]* [^ ]* [^ ]* [^ ]* $1 " /proc/self/mountin
 	assert_output $'some/where\nsome/where'
 }
 
+# covers mounts.uidMappings mounts.gidMappings
 @test 'an id-mapped bind' {
 	touch "$HOST/file"
 	edit_config '.mounts += [{destination: "/in", type: "bind", source: $source,
@@ -334,6 +337,7 @@ propagate() {
 	[ "$found" = 'arrives kept' ]
 }
 
+# covers linux.rootfsPropagation
 @test 'propagation: rshared goes both ways' {
 	edit_config '.linux.rootfsPropagation = "rshared"'
 	mount_at /in bind "$HOST/shared" rbind rshared
@@ -410,6 +414,7 @@ propagate() {
 
 # ---- root, masks -----------------------------------------------------------------------------------
 
+# covers root.path root.readonly
 @test 'a read-only root' {
 	set_script 'touch /new 2>/dev/null && echo written || echo refused'
 	run_container
@@ -421,6 +426,7 @@ propagate() {
 	assert_output refused
 }
 
+# covers linux.maskedPaths linux.readonlyPaths
 @test 'masked paths show nothing, read-only paths stay readable' {
 	mkdir "$BUNDLE/rootfs/hidden"
 	echo secret >"$BUNDLE/rootfs/hidden/file"
@@ -515,6 +521,7 @@ userns() {
 	chmod 755 "$BATS_TEST_TMPDIR" "$BUNDLE"
 }
 
+# covers linux.uidMappings linux.gidMappings
 @test 'user namespace: everything that a plain container has' {
 	userns
 	edit_config '(.mounts[] | select(.destination == "/dev/pts") | .options) += ["gid=5"]'

@@ -36,6 +36,7 @@ refused() {
 	assert_no_leaks
 }
 
+# covers linux.namespaces
 @test 'each kind is joined by its path' {
 	local kind file
 
@@ -145,6 +146,7 @@ refused() {
 	done
 }
 
+# covers linux.timeOffsets
 @test 'time offsets are those of a new time namespace, for exec as well' {
 	local now
 

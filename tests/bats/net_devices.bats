@@ -74,6 +74,7 @@ remember_host() {
 	links=$(host ip -o link | wc -l)
 }
 
+# covers linux.netDevices
 @test 'a device moves with its new name, permanent addresses, MTU and state' {
 	give '{veth0: {name: "eth0"}}'
 	create_host

@@ -11,6 +11,7 @@ setup() {
 # ---- seccomp ---------------------------------------------------------------------------------------
 
 # runc#2151
+# covers linux.seccomp.defaultErrnoRet linux.seccomp.architectures
 @test 'seccomp: a number newer than the profile under a default of EPERM answers ENOSYS' {
 	edit_config '.linux.seccomp = {defaultAction: "SCMP_ACT_ERRNO", defaultErrnoRet: 1,
 		architectures: ["SCMP_ARCH_X86_64", "SCMP_ARCH_AARCH64"],
@@ -54,6 +55,7 @@ seccomp_names() {
 }
 
 # runc update.bats
+# covers linux.resources.memory.checkBeforeUpdate
 @test 'update: a memory limit below what is in use is rejected with checkBeforeUpdate, and the container lives' {
 	cgroup_dir memory >/dev/null || skip_host 'no memory controller'
 	edit_config '.linux.resources.memory = {limit: 67108864, checkBeforeUpdate: true}'

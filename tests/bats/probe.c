@@ -298,16 +298,18 @@ static int verb_nonblock(int argc, char **argv)
 	return failed("execv");
 }
 
-/* syscall NUMBER|personality: the call with six zeros, "personality" being one that every process
- * may make. */
+/* syscall NUMBER|personality [ARGUMENT...]: the call, missing arguments being zero; "personality"
+ * is one that every process may make. */
 static int verb_syscall(int argc, char **argv)
 {
-	long number;
+	long number, args[6] = {0};
 
-	if (argc != 1)
+	if (argc < 1 || argc > 7)
 		return usage();
+	for (int i = 1; i < argc; i++)
+		args[i - 1] = strtol(argv[i], NULL, 0);
 	number = strcmp(argv[0], "personality") == 0 ? SYS_personality : atol(argv[0]);
-	if (syscall(number, 0L, 0L, 0L, 0L, 0L, 0L) < 0)
+	if (syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]) < 0)
 		return failed("syscall");
 	puts("done");
 	return 0;

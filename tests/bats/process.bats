@@ -10,6 +10,7 @@ refused() {
 
 # ---- cwd and env -----------------------------------------------------------------------------------
 
+# covers process.cwd process.args
 @test 'cwd: absolute, made where it is missing' {
 	edit_config '.process.cwd = "/new/folder"'
 	set_args pwd
@@ -36,6 +37,7 @@ refused() {
 	assert_status 0
 }
 
+# covers process.env
 @test 'env: only what config.json names, the last of duplicates, newlines kept' {
 	edit_config '.process.env = ["PATH=/bin", "ONE=two", "ONE=", "NL=a\nb", "HOME=/elsewhere"]'
 	set_args env
@@ -68,6 +70,7 @@ refused() {
 
 # ---- user ------------------------------------------------------------------------------------------
 
+# covers process.user
 @test 'user: uid, gid, additional groups, umask' {
 	require_root
 	edit_config '.process.user = {uid: 1000, gid: 1001, additionalGids: [2000, 10], umask: 63}'
@@ -108,6 +111,7 @@ refused() {
 # ---- capabilities ----------------------------------------------------------------------------------
 
 # capability_line SET: the line of /proc/self/status inside.
+# covers process.capabilities
 @test 'capabilities: the sets of config.json, exactly' {
 	require_root
 	edit_config '.process.capabilities = {bounding: ["CAP_CHOWN", "CAP_KILL", "CAP_NET_RAW"],
@@ -142,6 +146,7 @@ refused() {
 
 # ---- no_new_privs, rlimits, oom score --------------------------------------------------------------
 
+# covers process.noNewPrivileges
 @test 'noNewPrivileges: as asked' {
 	set_args grep NoNewPrivs /proc/self/status
 	run_container
@@ -151,6 +156,7 @@ refused() {
 	assert_output $'NoNewPrivs:\t0'
 }
 
+# covers process.rlimits
 @test 'rlimits: set, and a duplicate type is refused' {
 	edit_config '.process.rlimits = [{type: "RLIMIT_NOFILE", soft: 100, hard: 200},
 		{type: "RLIMIT_CORE", soft: 0, hard: 0}]'
@@ -166,6 +172,7 @@ refused() {
 	refused /process/rlimits/0
 }
 
+# covers process.oomScoreAdj
 @test 'oomScoreAdj: set, and left alone where it is absent' {
 	set_args cat /proc/self/oom_score_adj
 	run_container
@@ -180,6 +187,7 @@ refused() {
 
 # ---- names and sysctls -----------------------------------------------------------------------------
 
+# covers hostname domainname
 @test 'hostname and domainname: set in their own namespace, refused without one' {
 	edit_config '.hostname = "inside" | .domainname = "example"'
 	set_script 'hostname; cat /proc/sys/kernel/domainname'
@@ -192,6 +200,7 @@ refused() {
 	refused domainname
 }
 
+# covers linux.sysctl
 @test 'sysctl: of the own namespaces only' {
 	local key
 
@@ -212,6 +221,8 @@ refused() {
 
 # ---- seccomp ---------------------------------------------------------------------------------------
 
+# covers linux.seccomp.syscalls.action linux.seccomp.syscalls.names linux.seccomp.syscalls.errnoRet
+# covers linux.seccomp.defaultAction
 @test 'seccomp: an action for a call, numbers newer than the profile answer ENOSYS' {
 	edit_config '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW",
 		syscalls: [{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_ERRNO", errnoRet: 38}]}'
@@ -222,6 +233,36 @@ refused() {
 	edit_config 'del(.linux.seccomp)'
 	run_container
 	assert_output "$(grep Seccomp: /proc/self/status)" # what stands above the runtime
+}
+
+# covers linux.seccomp.syscalls.args
+@test 'seccomp: each operator on an argument, wider than 32 bits as well, and several on one' {
+	local op value two hits misses number
+	while read -r op value two hits misses; do
+		edit_config '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", syscalls: [{names: ["personality"],
+			action: "SCMP_ACT_ERRNO", errnoRet: 95, args: [{index: 1, op: $op, value: $v, valueTwo: $t}]}]}' \
+			--arg op "SCMP_CMP_$op" --argjson v "$value" --argjson t "$two"
+		set_script "for n in ${hits//,/ }; do probe syscall personality 0 \$n; done; echo; \
+			for n in ${misses//,/ }; do probe syscall personality 0 \$n; done; true"
+		run_container
+		assert_status 0
+		for number in ${hits//,/ }; do echo 'syscall: EOPNOTSUPP'; done >"$BATS_TEST_TMPDIR/wanted"
+		echo >>"$BATS_TEST_TMPDIR/wanted"
+		for number in ${misses//,/ }; do echo 'done'; done >>"$BATS_TEST_TMPDIR/wanted"
+		diff "$BATS_TEST_TMPDIR/wanted" - <<<"$output" || { echo "$op $value $two"; return 1; }
+	done <<-ROWS
+		NE 7 0 6,8,0x100000007 7
+		LT 7 0 0,6 7,8,0x100000000
+		LE 7 0 6,7 8,0x100000007
+		EQ 4294967303 0 0x100000007 7,0x100000008,0x200000007
+		GE 4294967296 0 0x100000000,0x200000000 0xffffffff,0
+		GT 7 0 8,0x100000000 7,0
+		MASKED_EQ 240 48 0x30,0x3f,0x130 0x40,0
+	ROWS
+	edit_config '.linux.seccomp.syscalls[0].args = [{index: 1, op: "SCMP_CMP_EQ", value: 1}, {index: 1, op: "SCMP_CMP_EQ", value: 2}]'
+	set_script 'for n in 1 2 3; do probe syscall personality 0 $n; done; true'
+	run_container
+	assert_output $'syscall: EOPNOTSUPP\nsyscall: EOPNOTSUPP\ndone'
 }
 
 @test 'seccomp: a rule that repeats the default and names that do not exist are no error' {
@@ -254,6 +295,7 @@ refused() {
 	refused nosuch
 }
 
+# covers ociVersion
 @test 'ociVersion: a version of major 1' {
 	set_args true
 	edit_config '.ociVersion = "1.0.0"'
@@ -276,6 +318,7 @@ memory_policy() {
 		--arg m "$mode" --arg n "$nodes" --args -- "$@"
 }
 
+# covers linux.memoryPolicy
 @test 'memoryPolicy: what numa_maps shows, for exec as well' {
 	[ -e /proc/self/numa_maps ] || skip_host 'the kernel has no NUMA'
 	set_script 'head -n 1 /proc/self/numa_maps'
@@ -329,6 +372,7 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 	assert_output "$all"
 }
 
+# covers process.execCPUAffinity
 @test 'execCPUAffinity: of exec alone, by lists beyond 1024 processors' {
 	[ "$(nproc --all)" -gt 1 ] || skip_host 'one processor'
 	edit_config '.process.execCPUAffinity = {initial: "0", final: "1"}'
@@ -353,6 +397,7 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 	refused execCPUAffinity
 }
 
+# covers process.scheduler process.ioPriority
 @test 'scheduler and ioPriority: set, and what does not belong together is refused' {
 	local bad
 
@@ -379,6 +424,7 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 	END
 }
 
+# covers linux.personality
 @test 'personality: as asked, for exec as well; unknown words are refused' {
 	[ "$(uname -m)" = x86_64 ] || skip_host 'no 32 bit name'
 	edit_config '.linux.personality = {domain: "LINUX32"}'
@@ -435,6 +481,7 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 	assert_status 0
 }
 
+# covers process.apparmorProfile process.selinuxLabel linux.mountLabel
 @test 'labels: of a security module that the host does not have are refused by name, "unconfined" is none' {
 	grep -qx Y /sys/module/apparmor/parameters/enabled 2>/dev/null && skip_host 'it has AppArmor'
 	[ ! -e /sys/fs/selinux/status ] || skip_host 'it has SELinux'
@@ -450,6 +497,7 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 
 # ---- resctrl ---------------------------------------------------------------------------------------
 
+# covers linux.intelRdt
 @test 'intelRdt: refused by name where the host has no resctrl, and nothing is left' {
 	[ "$(stat -f -c %t /sys/fs/resctrl 2>/dev/null)" != 7655821 ] || skip_host 'it has resctrl'
 	require_root

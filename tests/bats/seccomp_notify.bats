@@ -34,6 +34,7 @@ said() {
 	}
 }
 
+# covers linux.seccomp.listenerPath linux.seccomp.listenerMetadata
 @test 'the agent answers the payload, and gets the container process state' {
 	start_agent
 	run_container
@@ -149,6 +150,7 @@ said() {
 	assert_error 'only single system calls may have'
 }
 
+# covers linux.seccomp.flags
 @test 'the flag about listeners goes with one and without' {
 	edit_config '.linux.seccomp.flags = ["SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV", "SECCOMP_FILTER_FLAG_LOG"]'
 	start_agent

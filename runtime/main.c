@@ -16,6 +16,7 @@
 #include "config.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/kernel.h"
 #include "runtime/base/proc.h"
 #include "runtime/cmd.h"
 #include "runtime/options.h"
@@ -213,6 +214,18 @@ static int wrong_use(const char *verb, const char *hint, struct sbx_error *err)
 			verb[0] ? " " : "", hint);
 }
 
+/* A pid alone may be another process's by the time that it is used. */
+static int check_pidfds(struct sbx_error *err)
+{
+	cleanup_fd int fd = sys_pidfd_open(getpid(), 0);
+
+	return fd == -ENOSYS ? sbx_fail(err, SBX_E_UNSUPPORTED, 0,
+					"handle the container's processes: pidfd_open is missing; "
+					"it needs "
+					"Linux 5.3 and no seccomp filter that hides it")
+			     : 0;
+}
+
 /* A command line that cannot be read has status 1; what the verb itself refuses has its own. */
 static int run_verb(const struct cmd *cmd, const struct global_options *global, int argc,
 		    char **argv, int *failure_status, struct sbx_error *err)
@@ -242,7 +255,9 @@ static int run_verb(const struct cmd *cmd, const struct global_options *global, 
 			rc = wrong_use(cmd->name, "", err);
 		else {
 			*failure_status = cmd->failure_status;
-			rc = cmd->run(&in, err);
+			rc = cmd->handles_processes ? check_pidfds(err) : 0;
+			if (rc == 0)
+				rc = cmd->run(&in, err);
 		}
 	}
 	free(values);

@@ -240,7 +240,13 @@ static int close_descriptors(struct sequence *seq, struct sbx_error *err)
 	if (run->landlock_fd >= 3 + passed)
 		keep[n++] = run->landlock_fd;
 	qsort(keep, n, sizeof(keep[0]), compare_fds);
-	rc = fd_close_from(3 + passed, keep, n);
+	/* In exec the container's /proc does not show us: we are not in its pid namespace yet. */
+	rc = fd_close_from(run->proc_fd < 0 ? AT_FDCWD : run->proc_fd, 3 + passed, keep, n);
+	if (rc == -EACCES)
+		return sbx_fail(
+			err, SBX_E_UNSUPPORTED, 0,
+			"close descriptors: close_range is missing (it needs Linux 5.9 and no "
+			"seccomp filter that hides it), and the profile closes /proc");
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "close descriptors") : 0;
 }
 

@@ -168,17 +168,23 @@ static bool is_kept(int fd, const int *keep, size_t n)
 	return false;
 }
 
-/* close_range(2) is missing: visit the names of /proc/self/fd. The directory's own descriptor must
- * be among them, else this is not our process's list. */
-static int sweep_by_proc(int first, const int *keep, size_t n, enum sweep what)
+/* close_range(2) is missing: visit the names of self/fd. The directory's own descriptor must be
+ * among them, else this is not our process's list. */
+static int sweep_by_proc(int proc_fd, int first, const int *keep, size_t n, enum sweep what)
 {
-	cleanup_dir DIR *dir = opendir("/proc/self/fd");
+	const char *path = proc_fd == AT_FDCWD ? "/proc/self/fd" : "self/fd";
+	int fd_of_dir = openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_dir DIR *dir = fd_of_dir < 0 ? NULL : fdopendir(fd_of_dir);
 	struct dirent *entry;
 	struct statfs fs;
 	bool saw_itself = false;
 
-	if (!dir)
-		return -errno;
+	if (!dir) {
+		int rc = -errno;
+
+		cleanup_close_fd(&fd_of_dir);
+		return rc;
+	}
 	if (fstatfs(dirfd(dir), &fs) < 0)
 		return -errno;
 	if (fs.f_type != PROC_SUPER_MAGIC)
@@ -211,7 +217,7 @@ int fd_cloexec_from(int first)
 	/* Whatever the refusal (-ENOSYS, -EINVAL of an old kernel, -EPERM of a sandbox). */
 	if (sys_close_range((unsigned int)first, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
 		return 0;
-	return sweep_by_proc(first, NULL, 0, SWEEP_CLOEXEC);
+	return sweep_by_proc(AT_FDCWD, first, NULL, 0, SWEEP_CLOEXEC);
 }
 
 /* The smallest kept descriptor that is at least from, INT_MAX where there is none. */
@@ -226,7 +232,7 @@ static int next_kept(int from, const int *keep, size_t n)
 	return next;
 }
 
-int fd_close_from(int first, const int *keep, size_t n)
+int fd_close_from(int proc_fd, int first, const int *keep, size_t n)
 {
 	for (int from = first;;) {
 		int next = next_kept(from, keep, n), rc = 0;
@@ -236,7 +242,7 @@ int fd_close_from(int first, const int *keep, size_t n)
 		else if (next > from)
 			rc = sys_close_range((unsigned int)from, (unsigned int)next - 1, 0);
 		if (rc < 0)
-			return sweep_by_proc(first, keep, n, SWEEP_CLOSE);
+			return sweep_by_proc(proc_fd, first, keep, n, SWEEP_CLOSE);
 		if (next == INT_MAX)
 			return 0;
 		from = next + 1;

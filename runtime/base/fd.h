@@ -38,8 +38,11 @@ int fd_replace_file_at(int dirfd, const char *name, const void *data, size_t len
  * open procfs). 0 or -errno. */
 int fd_cloexec_from(int first);
 
-/* Close every descriptor >= first but those in keep (n entries, in any order). 0 or -errno. */
-int fd_close_from(int first, const int *keep, size_t n);
+/*
+ * Close every descriptor >= first but those in keep (n entries, in any order). proc_fd: the root of
+ * a procfs that shows this process, or AT_FDCWD where /proc does. 0 or -errno.
+ */
+int fd_close_from(int proc_fd, int first, const int *keep, size_t n);
 
 /* Open /dev/null on each of 0, 1, 2 that is closed, so that no later open lands there. */
 int fd_fill_stdio(void);

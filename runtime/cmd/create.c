@@ -77,4 +77,5 @@ const struct cmd cmd_create = {
 	.needs_own_image = true,
 	.failure_status = 1,
 	.run = run_create,
+	.handles_processes = true,
 };

@@ -72,4 +72,5 @@ const struct cmd cmd_delete = {
 	.max_operands = 1,
 	.failure_status = 1,
 	.run = run_delete,
+	.handles_processes = true,
 };

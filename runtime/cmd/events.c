@@ -126,4 +126,5 @@ const struct cmd cmd_events = {
 	.max_operands = 1,
 	.failure_status = 1,
 	.run = run_events,
+	.handles_processes = true,
 };

@@ -347,4 +347,5 @@ const struct cmd cmd_exec = {
 	.needs_own_image = true,
 	.failure_status = 255,
 	.run = run_exec,
+	.handles_processes = true,
 };

@@ -85,4 +85,5 @@ const struct cmd cmd_kill = {
 	.max_operands = 2,
 	.failure_status = 1,
 	.run = run_kill,
+	.handles_processes = true,
 };

@@ -36,4 +36,5 @@ const struct cmd cmd_pause = {
 	.max_operands = 1,
 	.failure_status = 1,
 	.run = run_pause,
+	.handles_processes = true,
 };

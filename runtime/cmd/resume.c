@@ -35,4 +35,5 @@ const struct cmd cmd_resume = {
 	.max_operands = 1,
 	.failure_status = 1,
 	.run = run_resume,
+	.handles_processes = true,
 };

@@ -114,4 +114,5 @@ const struct cmd cmd_run = {
 	.needs_own_image = true,
 	.failure_status = 1,
 	.run = run_run,
+	.handles_processes = true,
 };

@@ -74,4 +74,5 @@ const struct cmd cmd_start = {
 	.max_operands = 1,
 	.failure_status = 1,
 	.run = run_start,
+	.handles_processes = true,
 };

@@ -297,4 +297,5 @@ const struct cmd cmd_update = {
 	.max_operands = 1,
 	.failure_status = 1,
 	.run = run_update,
+	.handles_processes = true,
 };

@@ -166,10 +166,10 @@ static int check_sweeps(void *data)
 	CHECK(fcntl(20, F_GETFD) == 0);
 	for (int fd = 21; fd < 45; fd++)
 		CHECK(fcntl(fd, F_GETFD) == FD_CLOEXEC);
-	CHECK(fd_close_from(20, keep, ARRAY_SIZE(keep)) == 0);
+	CHECK(fd_close_from(AT_FDCWD, 20, keep, ARRAY_SIZE(keep)) == 0);
 	CHECK(is_open(2) && is_open(20) && is_open(22) && is_open(23) && is_open(40));
 	CHECK(!is_open(21) && !is_open(24) && !is_open(39) && !is_open(41) && !is_open(44));
-	CHECK(fd_close_from(3, NULL, 0) == 0);
+	CHECK(fd_close_from(AT_FDCWD, 3, NULL, 0) == 0);
 	for (int fd = 3; fd < 45; fd++)
 		CHECK(!is_open(fd));
 	return 0;

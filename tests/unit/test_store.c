@@ -179,7 +179,7 @@ static void start_waiter(struct waiter *w, struct fixture *f, enum store_lock lo
 		int64_t answer;
 		int fd;
 
-		fd_close_from(3, keep, ARRAY_SIZE(keep));
+		fd_close_from(AT_FDCWD, 3, keep, ARRAY_SIZE(keep));
 		if (write(ready[1], "r", 1) != 1)
 			_exit(1);
 		fd = store_open_container(&f->store, "one", lock, &err);

@@ -170,7 +170,8 @@ static void __attribute__((noreturn)) become_program(int program, int sock, pid_
 	sock = fcntl(sock, F_DUPFD_CLOEXEC, 3);
 	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (program < 0 || dup2(sock, 0) < 0 || dup2(sock, 1) < 0 ||
-	    dup2(null_fd < 0 ? sock : null_fd, 2) < 0 || fd_close_from(3, &program, 1) < 0)
+	    dup2(null_fd < 0 ? sock : null_fd, 2) < 0 ||
+	    fd_close_from(AT_FDCWD, 3, &program, 1) < 0)
 		_exit(127);
 	proc_reset_signals();
 	execveat(program, "", args, env, AT_EMPTY_PATH);

@@ -42,8 +42,13 @@ live_skip() {
 	live_say "SKIP $1: $2"
 }
 
-# attempt COMMAND...: sets $out (stdout and stderr) and $rc.
+# attempt COMMAND...: sets $out (stdout and stderr) and $rc. A function of the script, which timeout(1) cannot start,
+# runs in a shell of its own.
 attempt() {
+	if declare -F "$1" >/dev/null; then
+		export -f "${1?}"
+		set -- bash -c '"$@"' bash "$@"
+	fi
 	out=$(timeout -k 5 "$LIVE_TIMEOUT" "$@" 2>&1 </dev/null)
 	rc=$?
 }
@@ -102,6 +107,15 @@ also_fails() {
 	! matches "$status" "$regex"
 }
 
+# check_is NAME STATUS TEXT COMMAND...: as check, the output is TEXT and nothing else.
+check_is() {
+	local name=$1 status=$2 regex
+
+	regex=$(printf '%s' "$3" | sed 's/[][\\.*^$+?(){}|]/\\&/g')
+	shift 3
+	check "$name" "$status" "^$regex\$" "$@"
+}
+
 # check_shell NAME STATUS REGEX TEXT: TEXT is run by bash, with the functions of this script.
 check_shell() {
 	local name=$1 status=$2 regex=$3 text=$4
@@ -137,11 +151,11 @@ need_commands() {
 
 # ---- the image -------------------------------------------------------------------------------------
 
-# The one image of all tests, as a root folder and as an OCI archive named localhost/bb:1.
+# The one image of nearly all tests, as a root folder and as an OCI archive named localhost/bb:1.
 make_image() {
-	local root=$W/rootfs applet oci=$W/oci layer config manifest arch
+	local root=$W/rootfs applet
 
-	mkdir -p "$root"/{bin,dev,etc,proc,root,run,sys,tmp,var,workspace} "$oci/blobs/sha256"
+	mkdir -p "$root"/{bin,dev,etc,proc,root,run,sys,tmp,var,workspace}
 	chmod 1777 "$root/tmp"
 	cp "$(command -v busybox)" "$root/bin/busybox"
 	for applet in $(busybox --list); do
@@ -150,33 +164,41 @@ make_image() {
 	cp "$SBX_TEST_BIN/probe" "$root/bin/probe"
 	printf 'root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000::/tmp:/bin/sh\n' >"$root/etc/passwd"
 	printf 'root:x:0:\nuser:x:1000:\n' >"$root/etc/group"
-	tar -C "$root" --sort=name -cf "$W/layer.tar" .
+	make_archive "$root" localhost/bb:1 '["/bin/sh"]' image
+	mv "$W/image.layer.tar" "$W/layer.tar"
+}
 
+# make_archive ROOT NAME COMMAND FILE: $W/FILE.tar is the OCI archive, $W/FILE.layer.tar its one layer.
+make_archive() {
+	local root=$1 name=$2 command=$3 tar=$W/$4.layer.tar oci=$W/$4.oci layer config manifest arch
+
+	mkdir -p "$oci/blobs/sha256"
+	tar -C "$root" --sort=name -cf "$tar" .
 	case $(uname -m) in
 	x86_64) arch=amd64 ;;
 	aarch64) arch=arm64 ;;
 	*) arch=$(uname -m) ;;
 	esac
-	layer=$(sha256sum <"$W/layer.tar" | cut -d ' ' -f 1)
-	cp "$W/layer.tar" "$oci/blobs/sha256/$layer"
-	config=$(add_blob "$oci" "$(jq -cn --arg arch "$arch" --arg layer "$layer" '{architecture: $arch, os: "linux",
-		config: {Cmd: ["/bin/sh"], Env: ["PATH=/bin"]}, history: [{created_by: "busybox"}],
-		rootfs: {type: "layers", diff_ids: ["sha256:" + $layer]}}')")
+	layer=$(sha256sum <"$tar" | cut -d ' ' -f 1)
+	cp "$tar" "$oci/blobs/sha256/$layer"
+	config=$(add_blob "$oci" "$(jq -cn --arg arch "$arch" --arg layer "$layer" --argjson command "$command" '{
+		architecture: $arch, os: "linux", config: {Cmd: $command, Env: ["PATH=/bin"]},
+		history: [{created_by: "busybox"}], rootfs: {type: "layers", diff_ids: ["sha256:" + $layer]}}')")
 	manifest=$(add_blob "$oci" "$(jq -cn --arg config "$config" --arg layer "$layer" \
 		--argjson config_size "$(stat -c %s "$oci/blobs/sha256/$config")" \
-		--argjson layer_size "$(stat -c %s "$W/layer.tar")" '{schemaVersion: 2,
+		--argjson layer_size "$(stat -c %s "$tar")" '{schemaVersion: 2,
 		mediaType: "application/vnd.oci.image.manifest.v1+json",
 		config: {mediaType: "application/vnd.oci.image.config.v1+json",
 			digest: ("sha256:" + $config), size: $config_size},
 		layers: [{mediaType: "application/vnd.oci.image.layer.v1.tar",
 			digest: ("sha256:" + $layer), size: $layer_size}]}')")
-	jq -cn --arg manifest "$manifest" --argjson size "$(stat -c %s "$oci/blobs/sha256/$manifest")" '{schemaVersion: 2,
-		manifests: [{mediaType: "application/vnd.oci.image.manifest.v1+json",
-			digest: ("sha256:" + $manifest), size: $size, annotations: {
-			"org.opencontainers.image.ref.name": "localhost/bb:1",
-			"io.containerd.image.name": "localhost/bb:1"}}]}' >"$oci/index.json"
+	jq -cn --arg name "$name" --arg manifest "$manifest" \
+		--argjson size "$(stat -c %s "$oci/blobs/sha256/$manifest")" '{schemaVersion: 2, manifests: [{
+		mediaType: "application/vnd.oci.image.manifest.v1+json", digest: ("sha256:" + $manifest),
+		size: $size, annotations: {"org.opencontainers.image.ref.name": $name,
+			"io.containerd.image.name": $name}}]}' >"$oci/index.json"
 	echo '{"imageLayoutVersion":"1.0.0"}' >"$oci/oci-layout"
-	tar -C "$oci" -cf "$W/image.tar" .
+	tar -C "$oci" -cf "$W/$4.tar" .
 }
 
 # add_blob OCI TEXT: prints its digest.
@@ -247,6 +269,12 @@ prepare_profile() {
 	profile_b64=$("$live_runtime" profile encode /etc/sbx-runtime/profiles/live.json)
 }
 
+# The fragment that is installed with the runtime, with this build's path, to append to a configuration.
+containerd_fragment() {
+	sed -e '/^version = /d' -e "s#@bindir@/sbx-runtime#$live_runtime#" \
+		"$LIVE_TOP/contrib/containerd/sbx-runtime.toml.in"
+}
+
 runtime_has_profiles() {
 	[[ $("$live_runtime" --version) = sbx-runtime* ]]
 }
@@ -312,7 +340,7 @@ live_inside() {
 	live_name=$1
 	live_runtime=$2
 	live_mode=$3
-	live_runtime_name=sbx
+	live_runtime_name=${live_runtime_name:-sbx}
 	live_reference_name=reference
 	live_reference=$(realpath "$(command -v runc || echo /usr/bin/runc)")
 	W=$(mktemp -d "${LIVE_TMPDIR:-/var/tmp}/sbx-live.XXXXXX") || exit 1

@@ -58,6 +58,7 @@ bool mount_line_parse(char *line, struct mount_line *ret)
 	if (!ret->type)
 		return false;
 	ret->id = strtoull(fields[0], NULL, 10);
+	ret->parent = strtoull(fields[1], NULL, 10);
 	ret->device = fields[2];
 	ret->root = fields[3];
 	ret->point = fields[4];

@@ -11,7 +11,7 @@
 #include "runtime/base/buf.h"
 
 struct mount_line {
-	uint64_t id;	     /* as STATX_MNT_ID */
+	uint64_t id, parent; /* as STATX_MNT_ID */
 	char *device, *root; /* "MAJOR:MINOR" of the file system, and which folder of it is shown */
 	char *point, *type;  /* all into the line, unescaped */
 };

@@ -102,6 +102,9 @@ static inline bool room_has_create_hooks(const struct plan *plan)
 	       hooks->n[HOOK_CREATE_CONTAINER];
 }
 
+/* The mount of config.json that path lies in, the last of several; mounts->n: none. (mounts.c) */
+size_t room_mount_of(const struct plan_mounts *mounts, const char *path);
+
 /* Whose user namespace is not the runtime's, be it made or joined. */
 static inline bool room_has_userns(const struct plan *plan)
 {

@@ -61,6 +61,7 @@ struct view_build {
 		bool own;	/* there, and made for this container */
 		bool read_only; /* by the bundle */
 		uint64_t mount_id;
+		int fd; /* of the source tree, where own: no path is asked a second time */
 	} stays[STAY_COUNT];
 };
 
@@ -79,8 +80,19 @@ int view_mounts_read(struct view_build *b, struct sbx_error *err);
 int view_check_roots(const struct view_build *b, struct sbx_error *err);
 
 /* Interfaces of the kernel in the source tree: read-only or hidden, but for the stays, which are
- * found here. SBX_E_UNSAFE_PATH where /proc is no view of the container's own processes. */
+ * found here. SBX_E_UNSAFE_PATH where /proc is no view of the container's own processes, or where
+ * somebody moves folders of the tree meanwhile. */
 int view_mounts_close(struct view_build *b, struct sbx_error *err);
+
+/* For room_mask: run->mount_fds become the mounts of the finished tree. SBX_E_UNSAFE_PATH where a
+ * masked or read-only path would lie in another one than config.json has there. */
+int view_mounts_hand_over(struct view_build *b, struct sbx_error *err);
+
+/* The mount at fd is hidden: what was to be masked in it is no more. */
+void view_mounts_forget(struct view_build *b, int fd);
+
+/* A stay in the container's tree: O_PATH of its mount. */
+int view_stay_open(const struct view_build *b, enum stay stay);
 
 /* fd lies on the mount of the container's root itself. */
 bool view_is_on_root(const struct view_build *b, int fd);

@@ -3,6 +3,7 @@
 # here, for ROUNDS containers (or 80 seconds: it slows every look-up of a path), and the host must be unchanged after each. Each has its control: the same
 # action works where it is allowed, or against a program that does not defend itself.
 load helpers
+load ../attacks/attacks
 
 ROUNDS=${SBX_RACE_ROUNDS:-200}
 
@@ -38,7 +39,7 @@ host_state() {
 
 # run_rounds CHECK [ARG of run...]: what runs must pass CHECK (which looks at $output), some must run.
 run_rounds() {
-	local i good=0 check=$1 before end=$((SECONDS + 80))
+	local i good=0 check=$1 before end=$((SECONDS + ${SECONDS_MAX:-80}))
 
 	shift
 	before=$(host_state)
@@ -110,6 +111,54 @@ without_dev() {
 	rm -rf "$BUNDLE/rootfs/proc" "$BUNDLE/rootfs/link"
 	ln -s bad "$BUNDLE/rootfs/proc"
 	unshare --mount sh -ec 'mount -t tmpfs tmpfs "$1/proc"; mountpoint -q "$1/bad"' - "$BUNDLE/rootfs"
+}
+
+# closed_under_race FILTER: that profile holds while the image's /proc is exchanged for an empty folder
+# and for one of the image's own making. Asked is the mount table of the payload, which tells by mount
+# and not by name: one procfs whole, its listed parts read-only or masked, no sysfs writable. A refusal is
+# right as well, and without a racer it runs.
+closed_under_race() {
+	local folder ROUNDS=50 SECONDS_MAX=10
+
+	use_profile "$1"
+	mkdir -p "$BUNDLE/rootfs/bad" "$BUNDLE/rootfs/worse/sys"
+	set_script 'i=0; while [ $((i = i + 1)) -lt 1000 ]; do
+			cat /proc/self/mountinfo 2>/dev/null || cat /bad/self/mountinfo 2>/dev/null ||
+				cat /worse/self/mountinfo 2>/dev/null || continue
+			break
+		done
+		[ $i -lt 1000 ] || { echo none; ls -la / /proc; cat /proc/self/mountinfo; } 2>&1; true'
+	run_container # the control
+	assert_status 0
+	is_closed || fail "without a racer: $output"
+	for folder in bad worse; do
+		start_race "$BUNDLE/rootfs/proc" "$BUNDLE/rootfs/$folder"
+		run_rounds is_closed
+		stop_race
+	done
+}
+
+# Fields of the table: 4 the folder shown, 5 the place, 6 the flags.
+is_closed() {
+	awk '{ type = $0; sub(/.* - /, "", type); sub(/ .*/, "", type); rw = $6 ~ /^rw/ }
+		type == "proc" && $4 == "/" { whole++; place = $5 }
+		type == "proc" && $4 == "/sys" { sys++ }
+		type == "proc" && $4 != "/" && rw || type == "sysfs" && rw { open = 1 }
+		$5 ~ "/timer_list$" && $6 ~ /^ro/ { masked++ }
+		END { exit !(whole == 1 && sys == 1 && masked == 1 && !open) }' <<<"$output"
+}
+
+@test 'race: /proc of the image is exchanged under a profile that lets the host be read' {
+	closed_under_race .
+}
+
+@test 'race: /proc of the image is exchanged under a profile that lets the host be written' {
+	edit_config '(.mounts[] | select(.destination == "/sys")).options = ["nosuid", "noexec", "nodev"]'
+	closed_under_race '.host.write = "allow"'
+}
+
+@test 'race: /proc of the image is exchanged under a profile that hides the host' {
+	closed_under_race '.host.read = "deny"'
 }
 
 # ---- /dev/null and the console: CVE-2025-31133, CVE-2025-52565, CVE-2026-88264, CVE-2026-88265 --------

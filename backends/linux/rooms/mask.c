@@ -7,7 +7,8 @@
  * own serves. A read-only path is a recursive bind of itself that keeps its flags. A path is
  * resolved inside the mount of config.json that it lies in, by the descriptor of that mount: its
  * name may lead elsewhere by now, as when the image's /proc is exchanged for a link
- * (CVE-2023-27561). Elsewhere it is resolved inside the root; a missing one is nothing to hide.
+ * (CVE-2023-27561); under a profile the view hands over the mounts of its tree. Elsewhere it is
+ * resolved inside the root; a missing one is nothing to hide.
  *
  * Under a profile the usual lists are a floor: what the bundle leaves out is added.
  */
@@ -194,17 +195,14 @@ static bool is_absent(int r)
 static int open_target(const struct run *run, const char *path)
 {
 	const struct plan_mounts *mounts = &run->plan->mounts;
+	size_t i = room_mount_of(mounts, path);
 	const char *destination;
-	size_t i = mounts->n;
 
-	/* the last mount that the path lies in has it */
-	while (i > 0 && !path_is_below(path, mounts->v[i - 1].destination))
-		i--;
-	if (i == 0 || run->mount_fds[i - 1] < 0 || !path_is_canonical(path))
+	if (i == mounts->n || run->mount_fds[i] < 0 || !path_is_canonical(path))
 		return path_open_in_root(run->rootfs_fd, path, O_PATH, 0);
-	destination = mounts->v[i - 1].destination;
+	destination = mounts->v[i].destination;
 	path += strcmp(destination, "/") == 0 ? 0 : strlen(destination);
-	return path_open_in_root(run->mount_fds[i - 1], *path ? path : "/", O_PATH, 0);
+	return path_open_in_root(run->mount_fds[i], *path ? path : "/", O_PATH, 0);
 }
 
 static int mask_path(const struct run *run, const char *path, struct covers *covers,

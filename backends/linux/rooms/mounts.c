@@ -313,6 +313,17 @@ static int attach(const struct plan_mount *m, int mount_fd, int target_fd, struc
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "attach") : 0;
 }
 
+size_t room_mount_of(const struct plan_mounts *mounts, const char *path)
+{
+	size_t i;
+
+	for (i = mounts->n; i-- > 0;) {
+		if (!mounts->v[i].remount && path_is_below(path, mounts->v[i].destination))
+			return i;
+	}
+	return mounts->n;
+}
+
 static bool has_path_below(const struct strings *list, const char *destination)
 {
 	for (size_t i = 0; i < list->n; i++)
@@ -323,15 +334,16 @@ static bool has_path_below(const struct strings *list, const char *destination)
 
 /*
  * For room_mask, which hides what is in this mount and must not look for it by a path that the
- * image may exchange meanwhile. A view is built of other mounts.
+ * image may exchange meanwhile. A view, built of other mounts, puts what stands for it in its place
+ * (view_mounts_hand_over()).
  */
 static void keep_for_mask(struct run *run, size_t i, int *fd)
 {
 	const struct plan_mounts *mounts = &run->plan->mounts;
 	const char *destination = mounts->v[i].destination;
 
-	if (run->plan->view.kind == VIEW_NONE && (has_path_below(&mounts->masked, destination) ||
-						  has_path_below(&mounts->readonly, destination)))
+	if (has_path_below(&mounts->masked, destination) ||
+	    has_path_below(&mounts->readonly, destination))
 		run->mount_fds[i] = take_fd(fd);
 }
 

@@ -340,6 +340,8 @@ static int build(struct view_build *b, struct sbx_error *err)
 		r = view_build_closure(b, err);
 	if (r == 0)
 		r = view_set_writable(b, err);
+	if (r == 0)
+		r = view_mounts_hand_over(b, err);
 	return r < 0 ? r : view_mount_scratch(b, err);
 }
 
@@ -360,8 +362,12 @@ static int view_apply(struct run *run, enum stage stage, struct sbx_error *err)
 		return 0;
 	if (!b.facts || !run->plan->mounts.new_root)
 		return sbx_fail(err, SBX_E_INTERNAL, 0, "build the view: nothing was prepared");
+	for (i = 0; i < STAY_COUNT; i++)
+		b.stays[i].fd = -EBADF;
 	r = build(&b, err);
 	cleanup_close_fd(&b.empty_fd);
+	for (i = 0; i < STAY_COUNT; i++)
+		cleanup_close_fd(&b.stays[i].fd);
 	for (i = 0; b.writable && i < run->plan->policy->paths_n; i++)
 		cleanup_close_fd(&b.writable[i]);
 	free(b.writable);

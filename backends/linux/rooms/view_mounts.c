@@ -351,6 +351,15 @@ static bool is_own_stay(const struct view_build *b, enum stay stay, int fd)
 	       makedev(stx.stx_dev_major, stx.stx_dev_minor) != b->facts->host_mqueue;
 }
 
+static int fail_moved(const char *path, struct sbx_error *err)
+{
+	return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
+			"use what is mounted at \"%s\": something else stands there by now; no "
+			"other program may move folders of the root while the container is made",
+			path);
+}
+
+/* One that is not found at its place stays closed like all else. */
 static void stays_find(struct view_build *b)
 {
 	struct statfs fs;
@@ -364,7 +373,19 @@ static void stays_find(struct view_build *b)
 			continue;
 		b->stays[i].mount_id = mount_id(fd);
 		b->stays[i].read_only = fstatfs(fd, &fs) < 0 || (fs.f_flags & ST_RDONLY);
+		b->stays[i].fd = take_fd(&fd);
 	}
+}
+
+/* In a new root the names are ours alone. */
+int view_stay_open(const struct view_build *b, enum stay stay)
+{
+	int fd;
+
+	if (b->root_fd != b->source_fd)
+		return view_open(b->root_fd, view_stays[stay].path);
+	fd = fcntl(b->stays[stay].fd, F_DUPFD_CLOEXEC, 3);
+	return fd < 0 ? -errno : fd;
 }
 
 /* ---- closing ---- */
@@ -402,23 +423,102 @@ static int close_mount(struct view_build *b, const struct mount_line *line, cons
 	return view_hide(b, fd);
 }
 
+/* The mount id is the line's, or one that the line's is mounted below. */
+static bool is_at_or_above(const struct view_build *b, const struct mount_line *line, uint64_t id)
+{
+	size_t depth;
+
+	for (depth = 0; line && depth <= b->lines_n; depth++) {
+		if (line->id == id)
+			return true;
+		line = line_by_id(b, line->parent);
+	}
+	return false;
+}
+
+/*
+ * The line's mount is not found at its place, inside: does another one cover that or a folder
+ * above? Then nobody reaches it. If what is found there is one that it is mounted below itself, it
+ * was moved, and will be reached.
+ */
+static bool is_covered(const struct view_build *b, const struct mount_line *line,
+		       const char *inside)
+{
+	char path[PATH_MAX], *slash;
+	int n = snprintf(path, sizeof(path), "%s", inside);
+
+	if (!line || n < 0 || (size_t)n >= sizeof(path))
+		return false;
+	for (;;) {
+		cleanup_fd int fd =
+			path_open_in_root_nofollow(b->source_fd, *path ? path : "/", O_PATH);
+
+		if (fd >= 0)
+			return !is_at_or_above(b, line, mount_id(fd));
+		slash = strrchr(path, '/');
+		if (!slash)
+			return false;
+		*slash = '\0';
+	}
+}
+
+/* The same folder of the same file system, and the root of a mount: a clone is, too. */
+static bool is_mount_of(int fd, int original)
+{
+	struct statx stx, want;
+
+	return statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &stx) == 0 &&
+	       statx(original, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &want) == 0 &&
+	       (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) && stx.stx_ino == want.stx_ino &&
+	       stx.stx_dev_major == want.stx_dev_major && stx.stx_dev_minor == want.stx_dev_minor;
+}
+
+/* Where something is to be masked in it, a mount must be found at its place, or be covered: else
+ * the folder below it was moved. What covers it is then what the mask is for. */
+static int check_places(struct view_build *b, struct sbx_error *err)
+{
+	const struct plan_mounts *mounts = &b->plan->mounts;
+	size_t i;
+
+	for (i = 0; i < mounts->n; i++) {
+		const char *path = mounts->v[i].destination;
+		cleanup_fd int fd = -EBADF;
+		int *kept = &b->run->mount_fds[i];
+
+		if (*kept < 0 || room_mount_of(mounts, path) != i)
+			continue;
+		fd = path_open_in_root(b->source_fd, path, O_PATH, 0);
+		if (fd >= 0 && is_mount_of(fd, *kept))
+			continue;
+		if (!is_covered(b, line_of(b, *kept), path))
+			return fail_moved(path, err);
+		cleanup_close_fd(kept);
+	}
+	return 0;
+}
+
 int view_mounts_close(struct view_build *b, struct sbx_error *err)
 {
+	uint64_t root = mount_id(b->source_fd);
 	size_t i;
-	int r;
+	int r = check_places(b, err);
 
+	if (r < 0)
+		return r;
 	stays_find(b);
 	for (i = 0; i < b->lines_n; i++) {
 		const struct mount_line *line = &b->lines[i];
 		const char *inside = path_inside(b, line->point);
 		cleanup_fd int fd = -EBADF;
 
-		if (!inside || holds_files(line) || is_stay(b, line))
+		if (holds_files(line) || is_stay(b, line) || !is_at_or_above(b, line, root))
 			continue;
-		/* One that another mount covers cannot be reached. */
-		fd = path_open_in_root_nofollow(b->source_fd, inside, O_PATH);
-		if (fd < 0 || mount_id(fd) != line->id)
-			continue;
+		fd = inside ? path_open_in_root_nofollow(b->source_fd, inside, O_PATH) : -ENOENT;
+		if (fd < 0 || mount_id(fd) != line->id) {
+			if (inside && is_covered(b, line, inside))
+				continue;
+			return fail_moved(line->point, err);
+		}
 		if (strcmp(inside, "/proc") == 0 && strcmp(line->type, "proc") == 0)
 			return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
 					"use what the bundle mounts at \"/proc\": it shows other "
@@ -471,4 +571,65 @@ int view_mounts_hide_binds(struct view_build *b, struct sbx_error *err)
 			return sbx_fail(err, SBX_E_SYSTEM, -r, "hide \"%s\"", inside);
 	}
 	return 0;
+}
+
+/* ---- what room_mask works on ---- */
+
+void view_mounts_forget(struct view_build *b, int fd)
+{
+	uint64_t id = mount_id(fd);
+	size_t i;
+
+	for (i = 0; id && i < b->plan->mounts.n; i++) {
+		int *kept = &b->run->mount_fds[i];
+
+		if (*kept >= 0 && mount_id(*kept) == id && is_mount_of(fd, *kept))
+			cleanup_close_fd(kept);
+	}
+}
+
+/* A new root has these of the bundle's mounts, and what lies in the rows of the closure, a bind
+ * hidden or not: of that no path can be wanted. */
+static bool is_brought_along(const struct view_build *b, const char *destination)
+{
+	return b->root_fd == b->source_fd || path_is_below(destination, "/dev") ||
+	       path_is_below(destination, "/proc") || path_is_below(destination, "/sys");
+}
+
+/* path is to be hidden, or to be read-only. */
+static int hand_over(struct view_build *b, const char *path, struct sbx_error *err)
+{
+	const struct plan_mounts *mounts = &b->plan->mounts;
+	size_t i = room_mount_of(mounts, path);
+	cleanup_fd int fd = -EBADF;
+	int *kept;
+
+	if (i == mounts->n || b->run->mount_fds[i] < 0)
+		return 0;
+	kept = &b->run->mount_fds[i];
+	if (!is_brought_along(b, mounts->v[i].destination)) {
+		cleanup_close_fd(kept);
+		return 0;
+	}
+	fd = path_open_in_root(b->root_fd, mounts->v[i].destination, O_PATH, 0);
+	if (fd < 0 || !is_mount_of(fd, *kept)) {
+		fail_moved(mounts->v[i].destination, err);
+		return sbx_prefix(err, "mask \"%s\" or make it read-only", path);
+	}
+	cleanup_close_fd(kept);
+	*kept = take_fd(&fd);
+	return 0;
+}
+
+int view_mounts_hand_over(struct view_build *b, struct sbx_error *err)
+{
+	const struct plan_mounts *mounts = &b->plan->mounts;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < mounts->masked.n; i++)
+		r = hand_over(b, mounts->masked.v[i], err);
+	for (i = 0; r == 0 && i < mounts->readonly.n; i++)
+		r = hand_over(b, mounts->readonly.v[i], err);
+	return r;
 }

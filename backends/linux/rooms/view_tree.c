@@ -207,6 +207,7 @@ int view_hide(struct view_build *b, int fd)
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
+	view_mounts_forget(b, fd);
 	if (!S_ISDIR(st.st_mode))
 		return cover_file(b, fd);
 	cover = empty_folder(b);
@@ -305,6 +306,8 @@ static int cover_own(struct view_build *b, const struct view_cover *cover, struc
 		cleanup_close_fd(&target);
 		r = target = path_open_in_root_nofollow(b->source_fd, cover->path, O_PATH);
 	}
+	if (r >= 0)
+		view_mounts_forget(b, target);
 	if (r >= 0)
 		r = cover->directory ? cover_folder(b, target, cover->path) : cover_file(b, target);
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "cover the runtime's own \"%s\"",
@@ -471,10 +474,25 @@ static int row_place(struct view_build *b, const char *path, const struct row *r
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "put \"%s\" into the new root", path) : 0;
 }
 
+/* The stay at path as it was found; else what stands there. */
+static int open_own_mount(const struct view_build *b, const char *path)
+{
+	size_t i;
+	int fd;
+
+	for (i = 0; i < STAY_COUNT; i++) {
+		if (!b->stays[i].own || strcmp(view_stays[i].path, path) != 0)
+			continue;
+		fd = fcntl(b->stays[i].fd, F_DUPFD_CLOEXEC, 3);
+		return fd < 0 ? -errno : fd;
+	}
+	return view_open(b->source_fd, path);
+}
+
 /* The container's own mount at path, if there is one (a folder of the image is not). */
 static int place_own_mount(struct view_build *b, const char *path, struct sbx_error *err)
 {
-	cleanup_fd int fd = view_open(b->source_fd, path), clone = -EBADF;
+	cleanup_fd int fd = open_own_mount(b, path), clone = -EBADF;
 	struct statx stx;
 
 	if (is_absent(fd))

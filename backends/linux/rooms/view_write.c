@@ -36,7 +36,7 @@ static int open_stay(const struct view_build *b, enum stay stay)
 {
 	bool devices = stay == STAY_DEV || stay == STAY_PTS;
 	uint64_t clear = devices ? MOUNT_ATTR_NODEV : 0;
-	cleanup_fd int fd = view_open(b->root_fd, view_stays[stay].path);
+	cleanup_fd int fd = view_stay_open(b, stay);
 
 	if (fd < 0)
 		return fd;
@@ -282,7 +282,7 @@ int view_set_writable(struct view_build *b, struct sbx_error *err)
 	if (r == 0)
 		r = replace_shm(b, err);
 	if (r == 0 && b->stays[STAY_PROC].own) {
-		cleanup_fd int proc = view_open(b->root_fd, view_stays[STAY_PROC].path);
+		cleanup_fd int proc = view_stay_open(b, STAY_PROC);
 
 		r = close_proc_entries(b, proc, err);
 	}

@@ -127,7 +127,7 @@ closed_under_race() {
 				cat /worse/self/mountinfo 2>/dev/null || continue
 			break
 		done
-		[ $i -lt 1000 ] || { echo none; ls -la / /proc; cat /proc/self/mountinfo; } 2>&1; true'
+		[ $i -lt 1000 ] || { echo none; ls -d /*/self /*/1 2>/dev/null; }; true'
 	run_container # the control
 	assert_status 0
 	is_closed || fail "without a racer: $output"
@@ -138,8 +138,10 @@ closed_under_race() {
 	done
 }
 
-# Fields of the table: 4 the folder shown, 5 the place, 6 the flags.
+# Fields of the table: 4 the folder shown, 5 the place, 6 the flags. "none": a procfs that went elsewhere is
+# covered there, and no folder of the root shows a process.
 is_closed() {
+	[ "$output" != none ] || return 0
 	awk '{ type = $0; sub(/.* - /, "", type); sub(/ .*/, "", type); rw = $6 ~ /^rw/ }
 		type == "proc" && $4 == "/" { whole++; place = $5 }
 		type == "proc" && $4 == "/sys" { sys++ }

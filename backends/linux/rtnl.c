@@ -23,12 +23,12 @@ void rtnl_begin(struct rtnl_message *m, uint16_t type, uint16_t flags, const voi
 		size_t len)
 {
 	static uint32_t number;
+	bool dump = (flags & NLM_F_DUMP) == NLM_F_DUMP; /* NLM_F_EXCL is one of its bits */
 
 	memset(m, 0, sizeof(*m));
 	m->head = (struct nlmsghdr){
 		.nlmsg_type = type,
-		.nlmsg_flags =
-			(uint16_t)(NLM_F_REQUEST | flags | (flags & NLM_F_DUMP ? 0 : NLM_F_ACK)),
+		.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags | (dump ? 0 : NLM_F_ACK)),
 		.nlmsg_seq = ++number,
 	};
 	memcpy(NLMSG_DATA(&m->head), fixed, len);

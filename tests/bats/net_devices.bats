@@ -27,7 +27,7 @@ setup() {
 teardown() {
 	was_set_up || return 0
 	helpers_teardown
-	kill "$keeper" 2>/dev/null || true
+	kill -KILL "$keeper" 2>/dev/null || true # unshare(1) blocks TERM; what it forked dies with it
 	wait "$keeper" 2>/dev/null || true
 }
 

@@ -65,7 +65,8 @@ addresses() {
 
 # But for an address with a lifetime, which the kernel dropped with the first move.
 host_is_as_before() {
-	[ "$(addresses host veth0)" = "$(grep -v dynamic <<<"$before")" ] && host ip link show veth0 | grep -q 'mtu 1400' &&
+	[ "$(addresses host veth0 | grep -v dynamic)" = "$(grep -v dynamic <<<"$before")" ] &&
+		host ip link show veth0 | grep -q 'mtu 1400' &&
 		host ip link show veth0 | grep -q '[<,]UP[,>]' &&
 		[ "$(host ip -o link | wc -l)" = "$links" ]
 }
@@ -158,7 +159,7 @@ remember_host() {
 	host_is_as_before
 	give '{veth0: {name: "lo"}}'
 	run_host create --bundle "$BUNDLE" "$ID"
-	assert_error 'file exists'
+	assert_error 'ile exists'
 	host_is_as_before
 	give '{veth0: {name: "eth0"}, lo: {name: "lo2"}}'
 	run_host create --bundle "$BUNDLE" "$ID"

@@ -452,8 +452,7 @@ int container_start(struct container *c, int sync_fd, struct sbx_error *err)
 		sequence_settle(&c->run);
 	if (rc < 0 || !c->state.has_poststart)
 		return rc;
-	if (!c->spec)
-		rc = container_load_spec(c, err);
+	rc = container_load_spec(c, err);
 	if (rc == 0)
 		rc = run_state_hooks(c, HOOK_POSTSTART, "running", err);
 	if (rc < 0)
@@ -542,8 +541,11 @@ int container_open(struct container *c, const struct global_options *global, con
 int container_load_spec(struct container *c, struct sbx_error *err)
 {
 	cleanup_buf struct buf text = BUF_INIT;
-	int rc = store_read_file(c->dir_fd, "config.json", CONFIG_BYTES_MAX, &text, err);
+	int rc;
 
+	if (c->spec)
+		return 0;
+	rc = store_read_file(c->dir_fd, "config.json", CONFIG_BYTES_MAX, &text, err);
 	prefault_heap(text.len);
 	return rc < 0 ? rc : oci_parse(&c->arena, text.data, text.len, &c->spec, err);
 }
@@ -622,7 +624,7 @@ int container_destroy(struct container *c, struct sbx_error *err)
 			*err = removal;
 		return rc;
 	}
-	if (c->state.has_poststop && (c->spec || container_load_spec(c, NULL) == 0))
+	if (c->state.has_poststop && container_load_spec(c, NULL) == 0)
 		run_state_hooks(c, HOOK_POSTSTOP, "stopped", NULL);
 	return store_remove_container(&c->store, c->state.id, err);
 }

@@ -81,7 +81,7 @@ int container_read_report(const struct container *c, struct buf *out, struct sbx
 /* Kill the first process, where there is one, and wait for its end. */
 void container_kill_first(const struct container_state *state);
 
-/* The stored copy of config.json into c->spec. */
+/* The stored copy of config.json into c->spec, where that has none yet. */
 int container_load_spec(struct container *c, struct sbx_error *err);
 
 /* For exec: the policy of the stored profile (none: plain) over c->spec. */

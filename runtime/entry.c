@@ -28,9 +28,8 @@
 #endif
 
 #define PAGE 4096UL
-#define STACK_TOUCHED                                                                              \
-	(18 * PAGE) /* what create and run use; the kernel maps 32 pages at execve                 \
-		     */
+/* What create and run use of the 32 pages that the kernel maps at execve. */
+#define STACK_TOUCHED (18 * PAGE)
 
 #define HIDDEN __attribute__((visibility("hidden")))
 

@@ -12,7 +12,7 @@ int listener_pass(void *container, int fd, pid_t pid, struct sbx_error *err)
 	const struct oci_seccomp *seccomp;
 	cleanup_buf struct buf text = BUF_INIT;
 	struct json_writer w;
-	int rc = c->spec ? 0 : container_load_spec(c, err);
+	int rc = container_load_spec(c, err);
 
 	if (rc < 0)
 		return rc;

@@ -221,8 +221,7 @@ static int check_pidfds(struct sbx_error *err)
 
 	return fd == -ENOSYS ? sbx_fail(err, SBX_E_UNSUPPORTED, 0,
 					"handle the container's processes: pidfd_open is missing; "
-					"it needs "
-					"Linux 5.3 and no seccomp filter that hides it")
+					"it needs Linux 5.3 and no seccomp filter that hides it")
 			     : 0;
 }
 

@@ -19,7 +19,8 @@
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/log.h"
-#include "runtime/store.h"
+#include "runtime/base/proc.h"
+#include "runtime/container.h"
 
 #define FOLDER		"notify"
 #define SOCKET		"notify.sock"
@@ -228,7 +229,7 @@ void notify_tell_ready(pid_t pid, bool barrier)
 			    manager_socket(), strerror(-rc));
 }
 
-void notify_wait(int fd, int pidfd, pid_t pid)
+static void wait_ready(int fd, int pidfd, pid_t pid)
 {
 	struct pollfd ready[] = {{.fd = fd, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
 
@@ -243,4 +244,14 @@ void notify_wait(int fd, int pidfd, pid_t pid)
 		if (!ready[0].revents && ready[1].revents)
 			return;
 	}
+}
+
+int notify_await(struct container *c, int fd, struct sbx_error *err)
+{
+	cleanup_fd int pidfd = proc_open_pidfd(c->state.pid, c->state.pid_start_ticks);
+	int rc = store_relock_container(&c->store, c->state.id, c->dir_fd, STORE_LOCK_NONE, err);
+
+	if (rc == 0 && pidfd >= 0)
+		wait_ready(fd, pidfd, c->state.pid);
+	return rc;
 }

@@ -17,6 +17,8 @@
 #include "runtime/base/error.h"
 #include "spec/oci.h"
 
+struct container;
+
 /* The caller has a manager to notify. */
 bool notify_is_asked(void);
 
@@ -42,7 +44,8 @@ bool notify_take(int fd);
  * told is logged. */
 void notify_tell_ready(pid_t pid, bool barrier);
 
-/* Wait for READY=1 or the end of the process, tell. */
-void notify_wait(int fd, int pidfd, pid_t pid);
+/* Give up the container's lock, which others may need meanwhile; wait for READY=1 or the end of the
+ * first process; tell. */
+int notify_await(struct container *c, int fd, struct sbx_error *err);
 
 #endif

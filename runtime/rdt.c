@@ -5,11 +5,6 @@
 #include "backends/linux/resctrl.h"
 #include "runtime/base/cleanup.h"
 
-static int load(struct container *c, struct sbx_error *err)
-{
-	return c->spec ? 0 : container_load_spec(c, err);
-}
-
 int rdt_remove(struct container *c, struct sbx_error *err)
 {
 	const struct oci_intel_rdt *rdt;
@@ -19,7 +14,7 @@ int rdt_remove(struct container *c, struct sbx_error *err)
 
 	if (!c->state.has_intel_rdt)
 		return 0;
-	rc = load(c, err);
+	rc = container_load_spec(c, err);
 	rdt = rc < 0 ? NULL : c->spec->linux_.intel_rdt;
 	if (!rdt)
 		return rc;
@@ -42,7 +37,7 @@ int rdt_update(struct container *c, const char *l3_cache_schema, const char *mem
 	if (!l3_cache_schema && !mem_bw_schema)
 		return 0;
 	if (c->state.has_intel_rdt)
-		rc = load(c, err);
+		rc = container_load_spec(c, err);
 	if (rc < 0)
 		return rc;
 	if (!c->state.has_intel_rdt || !c->spec->linux_.intel_rdt)

@@ -51,7 +51,7 @@ void rtnl_add(struct rtnl_message *m, uint16_t type, const void *data, size_t le
 }
 
 /* One datagram of answers. 1 at the end of all, 0 where more follows, or -errno. */
-static int read_answers(const struct nlmsghdr *head, size_t len, uint32_t number, rtnl_see see,
+static int read_answers(const struct nlmsghdr *head, int len, uint32_t number, rtnl_see see,
 			void *data)
 {
 	for (; NLMSG_OK(head, len); head = NLMSG_NEXT(head, len)) {
@@ -102,7 +102,7 @@ int rtnl_ask(int fd, struct rtnl_message *m, rtnl_see see, void *data)
 		if (message.msg_flags & MSG_TRUNC)
 			return -EMSGSIZE;
 		if (from.nl_pid == 0)
-			rc = read_answers((const struct nlmsghdr *)answer, (size_t)len,
+			rc = read_answers((const struct nlmsghdr *)answer, (int)len,
 					  m->head.nlmsg_seq, see, data);
 	}
 	return rc < 0 ? rc : 0;
@@ -118,11 +118,11 @@ const void *rtnl_attribute(const struct nlmsghdr *head, size_t fixed_len, uint16
 {
 	const char *start = (const char *)head + NLMSG_SPACE(fixed_len);
 	const struct rtattr *attribute = (const struct rtattr *)start;
-	size_t left;
+	int left; /* RTA_NEXT takes the padding off as well */
 
 	if (head->nlmsg_len < NLMSG_SPACE(fixed_len))
 		return NULL;
-	left = head->nlmsg_len - NLMSG_SPACE(fixed_len);
+	left = (int)(head->nlmsg_len - NLMSG_SPACE(fixed_len));
 	for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left)) {
 		if ((attribute->rta_type & NLA_TYPE_MASK) != type)
 			continue;

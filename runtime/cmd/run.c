@@ -61,16 +61,6 @@ static int start_made(struct container *c, struct foreground *fg, struct sbx_err
 	return rc;
 }
 
-/* Others may change it meanwhile. */
-static int await_ready(struct container *c, const struct foreground *fg, struct sbx_error *err)
-{
-	int rc = store_relock_container(&c->store, c->state.id, c->dir_fd, STORE_LOCK_NONE, err);
-
-	if (rc == 0)
-		notify_wait(fg->notify_fd, c->run.pidfd, c->run.pid);
-	return rc;
-}
-
 static int run_run(const struct invocation *in, struct sbx_error *err)
 {
 	struct create_request request;
@@ -95,7 +85,7 @@ static int run_run(const struct invocation *in, struct sbx_error *err)
 	if (rc == 0)
 		rc = start_made(&c, &fg, err);
 	if (rc == 0 && request.detached && fg.notify_fd >= 0)
-		rc = await_ready(&c, &fg, err);
+		rc = notify_await(&c, fg.notify_fd, err);
 	if (rc == 0 && !request.detached)
 		rc = wait_and_delete(&c, &fg, invocation_flag(in, "keep"), err);
 	foreground_end(&fg);

@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "runtime/base/cleanup.h"
-#include "runtime/base/proc.h"
 #include "runtime/cmd/cmds.h"
 #include "runtime/container.h"
 #include "runtime/notify.h"
@@ -35,17 +34,6 @@ static int listen_for_ready(struct container *c, int *ret_fd, struct sbx_error *
 	return c->spec ? notify_listen(c->dir_fd, &c->spec->linux_, ret_fd, err) : rc;
 }
 
-/* Others may change it meanwhile. */
-static int await_ready(struct container *c, int notify_fd, struct sbx_error *err)
-{
-	cleanup_fd int pidfd = proc_open_pidfd(c->state.pid, c->state.pid_start_ticks);
-	int rc = store_relock_container(&c->store, c->state.id, c->dir_fd, STORE_LOCK_NONE, err);
-
-	if (rc == 0 && pidfd >= 0)
-		notify_wait(notify_fd, pidfd, c->state.pid);
-	return rc;
-}
-
 static int run_start(const struct invocation *in, struct sbx_error *err)
 {
 	cleanup_fd int sync_fd = -EBADF, notify_fd = -EBADF;
@@ -61,7 +49,7 @@ static int run_start(const struct invocation *in, struct sbx_error *err)
 	if (rc == 0)
 		rc = container_start(&c, sync_fd, err);
 	if (rc == 0 && notify_fd >= 0)
-		rc = await_ready(&c, notify_fd, err);
+		rc = notify_await(&c, notify_fd, err);
 	container_release(&c);
 	return rc;
 }

@@ -225,6 +225,25 @@ set_script() {
 	set_args sh -c "$1"
 }
 
+# use_user_namespace: the container's ids are 100000 and up, and its root file system is theirs.
+use_user_namespace() {
+	edit_config '.linux.namespaces += [{type: "user"}]
+		| .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}]
+		| .linux.gidMappings = .linux.uidMappings'
+	chown -R 100000:100000 "$BUNDLE/rootfs"
+	chmod 755 "$BATS_TEST_TMPDIR" "$BUNDLE"
+}
+
+# keep_namespaces UNSHARE-OPTION...: a process in namespaces of its own. $KEEPER is to be killed by KILL,
+# since unshare(1) blocks TERM; what it forked dies with it. $NS is the folder of its namespaces.
+keep_namespaces() {
+	unshare "$@" --fork --kill-child sleep 1000 3>&- &
+	KEEPER=$!
+	wait_until 5 pgrep -P $KEEPER >/dev/null
+	NS=/proc/$(pgrep -P $KEEPER)/ns
+	wait_until 5 eval '[ "$(cat "${NS%/ns}/comm")" = sleep ]'
+}
+
 # add_mount JSON, add_hook KIND JSON, set_annotation KEY VALUE
 add_mount() {
 	edit_config '.mounts += [$m]' --argjson m "$1"

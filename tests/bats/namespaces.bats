@@ -9,17 +9,14 @@ setup() {
 
 teardown() {
 	was_set_up || return 0
-	[ ${#others[@]} = 0 ] || kill "${others[@]}" 2>/dev/null || true
+	[ ${#others[@]} = 0 ] || kill -KILL "${others[@]}" 2>/dev/null || true
 	helpers_teardown
 }
 
-# other UNSHARE-OPTION...: a process in namespaces of its own; $NS is its folder of them.
+# other UNSHARE-OPTION...: as keep_namespaces, ended with the test.
 other() {
-	unshare "$@" --fork --kill-child sleep 1000 3>&- &
-	others+=($!)
-	wait_until 5 pgrep -P $! >/dev/null
-	NS=/proc/$(pgrep -P $!)/ns
-	wait_until 5 eval '[ "$(cat "${NS%/ns}/comm")" = sleep ]'
+	keep_namespaces "$@"
+	others+=("$KEEPER")
 }
 
 # join TYPE PATH: that namespace by path.

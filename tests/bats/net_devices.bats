@@ -6,11 +6,9 @@ setup() {
 	require_root
 	command -v ip >/dev/null || skip 'needs iproute2'
 	helpers_setup
-	unshare --net --fork --kill-child sleep 1000 3>&- &
-	keeper=$!
-	wait_until 5 pgrep -P $keeper >/dev/null
-	HOST_NS=/proc/$(pgrep -P $keeper)/ns/net
-	wait_until 5 eval '[ "$(readlink "$HOST_NS")" != "$(readlink /proc/self/ns/net)" ]'
+	keep_namespaces --net
+	keepers=("$KEEPER")
+	HOST_NS=$NS/net
 	# veth0 is given away, veth1 stays
 	host ip link add veth0 mtu 1400 type veth peer name veth1 || skip_host 'no veth devices'
 	host ip link set veth1 up
@@ -27,8 +25,7 @@ setup() {
 teardown() {
 	was_set_up || return 0
 	helpers_teardown
-	kill -KILL "$keeper" 2>/dev/null || true # unshare(1) blocks TERM; what it forked dies with it
-	wait "$keeper" 2>/dev/null || true
+	kill -KILL "${keepers[@]}" 2>/dev/null || true
 }
 
 host() {
@@ -121,11 +118,10 @@ remember_host() {
 }
 
 @test 'into a network that is joined by its path, where the name of the journey does not clash' {
-	unshare --net --fork --kill-child sleep 1000 3>&- &
-	wait_until 5 pgrep -P $! >/dev/null
 	local other
-	other=/proc/$(pgrep -P $!)/ns/net
-	wait_until 5 eval '[ "$(readlink "$other")" != "$(readlink /proc/self/ns/net)" ]'
+	keep_namespaces --net
+	keepers+=("$KEEPER")
+	other=$NS/net
 	nsenter --net="$other" ip link add veth0 type veth peer name eth7
 	edit_config '(.linux.namespaces[] | select(.type == "network")) |= {type: "network", path: $p}' \
 		--arg p "$other"
@@ -140,7 +136,6 @@ remember_host() {
 	remember_host
 	give '{veth0: {name: "eth7"}}'
 	run_host create --bundle "$BUNDLE" "$ID"
-	kill $!
 	assert_error 'call it "eth7"'
 	[ "$(host ip -o link | wc -l)" = "$links" ]
 }
@@ -240,11 +235,7 @@ remember_host() {
 }
 
 @test 'in a user namespace as well, and nothing keeps the network after its end' {
-	edit_config '.linux.namespaces += [{type: "user"}]
-		| .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}]
-		| .linux.gidMappings = .linux.uidMappings'
-	chown -R 100000:100000 "$BUNDLE/rootfs"
-	chmod 755 "$BATS_TEST_TMPDIR" "$BUNDLE"
+	use_user_namespace
 	give '{veth0: {name: "eth0"}}'
 	create_host
 	assert_status 0

@@ -85,11 +85,7 @@ BARRIER=1 with a descriptor" ]
 }
 
 @test 'in a user namespace the socket belongs to its root' {
-	edit_config '.linux.namespaces += [{type: "user"}]
-		| .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}]
-		| .linux.gidMappings = .linux.uidMappings'
-	chown -R 100000:100000 "$BUNDLE/rootfs"
-	chmod 755 "$BATS_TEST_TMPDIR" "$BUNDLE"
+	use_user_namespace
 	set_script 'stat -c %u:%g $NOTIFY_SOCKET; probe send-datagram $NOTIFY_SOCKET READY=1'
 	NOTIFY_SOCKET=$MANAGER run_container
 	assert_status 0

@@ -27,6 +27,21 @@ stop_agent() {
 	AGENT=
 }
 
+# A container that runs under an agent of its own, $FIRST, and another agent for what comes next.
+start_answered_sleeper() {
+	start_agent
+	start_sleeper
+	FIRST=$AGENT
+	start_agent
+}
+
+exec_is_answered() {
+	run_sbx exec "$ID" sh -c 'mkdir /q && echo made; echo done'
+	assert_status 0
+	assert_output 'done'
+	assert_stderr 'No medium found'
+}
+
 said() {
 	jq -e "$1" "$BATS_TEST_TMPDIR/state.json" >/dev/null || {
 		cat "$BATS_TEST_TMPDIR/state.json"
@@ -70,41 +85,22 @@ said() {
 }
 
 @test 'exec has a listener of its own, with the state running' {
-	local first
-	start_agent
-	set_args sleep 1000
-	create_container
-	run_sbx start "$ID"
-	assert_status 0
-	first=$AGENT
-	start_agent
-	run_sbx exec "$ID" sh -c 'mkdir /q && echo made; echo done'
-	assert_status 0
-	assert_output 'done'
-	assert_stderr 'No medium found'
+	start_answered_sleeper
+	exec_is_answered
 	said ".state.status == \"running\" and .pid != .state.pid and .state.pid == $(sbx state "$ID" | jq .pid)"
-	kill "$first"
+	kill "$FIRST"
 }
 
 @test 'exec without noNewPrivileges, and with a terminal' {
-	local first
 	edit_config '.process.noNewPrivileges = false'
-	start_agent
-	set_args sleep 1000
-	create_container
-	run_sbx start "$ID"
-	assert_status 0
-	first=$AGENT
-	start_agent
-	run_sbx exec "$ID" sh -c 'mkdir /q && echo made; echo done'
-	assert_status 0
-	assert_output 'done'
+	start_answered_sleeper
+	exec_is_answered
 	stop_agent
 	start_agent
 	run script -qec "$SBX_RUNTIME --root $ROOT exec -t $ID sh -c 'tty; mkdir /q && echo made'" /dev/null
 	assert_output --partial /dev/pts/0
 	assert_output --partial 'No medium found'
-	kill "$first"
+	kill "$FIRST"
 }
 
 @test 'nobody listens: the container does not start, and says who was asked' {

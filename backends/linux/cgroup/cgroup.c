@@ -143,6 +143,15 @@ int cgroup_check_path(const char *path, struct sbx_error *err)
 		path);
 }
 
+void cgroup_set_mount(struct cgroup_hierarchy *h, const struct cgroup_mount *m)
+{
+	memcpy(h->controllers, m->controllers, sizeof(h->controllers));
+	memcpy(h->mount, m->mount, sizeof(h->mount));
+	h->unified = m->unified;
+	h->made = false;
+	h->inode = 0;
+}
+
 static int set_path(struct cgroup_hierarchy *h, const struct cgroup_mount *m, const char *base,
 		    const char *path, struct sbx_error *err)
 {
@@ -152,11 +161,7 @@ static int set_path(struct cgroup_hierarchy *h, const struct cgroup_mount *m, co
 		return sbx_fail(err, SBX_E_INVALID_CONFIG, ENAMETOOLONG,
 				"use cgroup path \"%s\" (at most %zu bytes)", path,
 				sizeof(h->path) - 1);
-	memcpy(h->controllers, m->controllers, sizeof(h->controllers));
-	memcpy(h->mount, m->mount, sizeof(h->mount));
-	h->unified = m->unified;
-	h->made = false;
-	h->inode = 0;
+	cgroup_set_mount(h, m);
 	return 0;
 }
 

@@ -78,6 +78,9 @@ int cgroup_fail(struct sbx_error *err, const struct cgroup_hierarchy *h, int err
 
 /* ---- cgroup.c ---- */
 
+/* Where a group of which the path alone is known lies: none of its directories is noted yet. */
+void cgroup_set_mount(struct cgroup_hierarchy *h, const struct cgroup_mount *m);
+
 enum cgroup_mode cgroup_layout_mode(const struct cgroup_layout *layout);
 
 /* Make the group with its missing parents, this container's and no other's. */

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "backends/linux/cgroup/internal.h"
+#include "runtime/base/cleanup.h"
 #include "runtime/base/log.h"
 #include "runtime/base/num.h"
 
@@ -53,11 +54,7 @@ static int set_place(struct cgroup_hierarchy *h, const struct cgroup_mount *m, c
 
 	if (n < 0 || (size_t)n >= sizeof(h->path))
 		return sbx_fail(err, SBX_E_INVALID_CONFIG, ENAMETOOLONG, "use scope \"%s\"", scope);
-	memcpy(h->controllers, m->controllers, sizeof(h->controllers));
-	memcpy(h->mount, m->mount, sizeof(h->mount));
-	h->unified = m->unified;
-	h->made = false;
-	h->inode = 0;
+	cgroup_set_mount(h, m);
 	return 0;
 }
 
@@ -95,27 +92,21 @@ int systemd_resolve(const struct plan_cgroup *plan, struct cgroup *cg, struct sb
 
 static void write_bool(struct json_writer *w, const char *name, bool value)
 {
-	json_begin_object(w, NULL);
-	json_write_string(w, "name", name);
-	json_write_string(w, "type", "b");
+	systemd_property_begin(w, name, "b", 0);
 	json_write_bool(w, "value", value);
 	json_end_object(w);
 }
 
 static void write_text(struct json_writer *w, const char *name, const char *value)
 {
-	json_begin_object(w, NULL);
-	json_write_string(w, "name", name);
-	json_write_string(w, "type", "s");
+	systemd_property_begin(w, name, "s", 0);
 	json_write_string(w, "value", value);
 	json_end_object(w);
 }
 
 static void write_pid(struct json_writer *w, pid_t pid)
 {
-	json_begin_object(w, NULL);
-	json_write_string(w, "name", "PIDs");
-	json_write_string(w, "type", "au");
+	systemd_property_begin(w, "PIDs", "au", 0);
 	json_begin_array(w, "value");
 	json_write_uint(w, NULL, (uint64_t)pid);
 	json_end_array(w);
@@ -132,7 +123,7 @@ static void write_frame(struct json_writer *w, const struct cgroup *cg, pid_t pi
 	write_text(w, "CollectMode", "inactive-or-failed");
 	write_bool(w, "Delegate", true);
 	write_bool(w, "DefaultDependencies", false);
-	for (size_t i = 0; i < sizeof(accounting) / sizeof(accounting[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(accounting); i++)
 		write_bool(w, accounting[i], true);
 	write_pid(w, pid);
 }

@@ -60,6 +60,11 @@ struct systemd_cpu {
 	uint64_t period_us;
 };
 
+/* Open an element of the array: the caller writes "value" and ends the object. since: version of
+ * systemd that knows the property, 0: any. */
+void systemd_property_begin(struct json_writer *w, const char *name, const char *type,
+			    unsigned since);
+
 /* The limits as elements of the open array. */
 void systemd_properties_write(struct json_writer *w, const struct oci_resources *resources,
 			      bool unified, const struct systemd_cpu *now);

@@ -122,15 +122,6 @@ static bool cpu_quota(const struct oci_resources *r, const struct systemd_cpu *n
 	return true;
 }
 
-static bool io_weight(const struct oci_resources *r, const struct systemd_cpu *now, uint64_t *ret)
-{
-	(void)now;
-	if (!r->block_io || !r->block_io->weight.set || r->block_io->weight.v == 0)
-		return false;
-	*ret = limits_io_weight(r->block_io->weight.v);
-	return true;
-}
-
 static bool block_weight(const struct oci_resources *r, const struct systemd_cpu *now,
 			 uint64_t *ret)
 {
@@ -138,6 +129,14 @@ static bool block_weight(const struct oci_resources *r, const struct systemd_cpu
 	if (!r->block_io || !r->block_io->weight.set || r->block_io->weight.v == 0)
 		return false;
 	*ret = r->block_io->weight.v;
+	return true;
+}
+
+static bool io_weight(const struct oci_resources *r, const struct systemd_cpu *now, uint64_t *ret)
+{
+	if (!block_weight(r, now, ret))
+		return false;
+	*ret = limits_io_weight(*ret);
 	return true;
 }
 
@@ -185,7 +184,8 @@ static const char *unified_value(const struct oci_resources *r, const char *file
 	return NULL;
 }
 
-static void begin(struct json_writer *w, const char *name, const char *type, unsigned since)
+void systemd_property_begin(struct json_writer *w, const char *name, const char *type,
+			    unsigned since)
 {
 	json_begin_object(w, NULL);
 	json_write_string(w, "name", name);
@@ -196,7 +196,7 @@ static void begin(struct json_writer *w, const char *name, const char *type, uns
 
 static void write_number(struct json_writer *w, const char *name, unsigned since, uint64_t value)
 {
-	begin(w, name, "t", since);
+	systemd_property_begin(w, name, "t", since);
 	json_write_uint(w, "value", value);
 	json_end_object(w);
 }
@@ -227,7 +227,7 @@ static void write_set(struct json_writer *w, const char *name, const char *list)
 	for (size_t i = 0; i < CPUS_MAX; i++)
 		if (mask[i / WORD_BITS] >> (i % WORD_BITS) & 1)
 			bytes = i / 8 + 1;
-	begin(w, name, "ay", 244);
+	systemd_property_begin(w, name, "ay", 244);
 	json_begin_array(w, "value");
 	for (size_t i = 0; i < bytes; i++)
 		json_write_uint(w, NULL, mask[i * 8 / WORD_BITS] >> (i * 8 % WORD_BITS) & 0xff);

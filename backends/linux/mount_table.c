@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
@@ -43,7 +45,8 @@ static void unescape(char *text)
 /* "ID PARENT DEV ROOT POINT OPTIONS [TAG...] - TYPE SOURCE SUPER" */
 bool mount_line_parse(char *line, struct mount_line *ret)
 {
-	char *save = NULL, *field, *fields[5];
+	char *save = NULL, *field, *fields[6];
+	unsigned major, minor;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(fields); i++) {
@@ -55,19 +58,28 @@ bool mount_line_parse(char *line, struct mount_line *ret)
 		field = strtok_r(NULL, " ", &save);
 	} while (field && strcmp(field, "-") != 0);
 	ret->type = field ? strtok_r(NULL, " ", &save) : NULL;
-	if (!ret->type)
+	if (!ret->type || sscanf(fields[2], "%u:%u", &major, &minor) != 2)
 		return false;
 	ret->id = strtoull(fields[0], NULL, 10);
 	ret->parent = strtoull(fields[1], NULL, 10);
-	ret->device = fields[2];
+	ret->device = makedev(major, minor);
 	ret->root = fields[3];
 	ret->point = fields[4];
+	ret->read_only = strcmp(fields[5], "ro") == 0 || strncmp(fields[5], "ro,", 3) == 0;
 	unescape(ret->root);
 	unescape(ret->point);
 	return true;
 }
 
-int mount_table_lines(int proc_fd, struct arena *arena, struct mount_line **ret, size_t *ret_n)
+static int compare_depth(const void *left, const void *right)
+{
+	const struct mount_line *a = left, *b = right;
+	size_t a_len = strlen(a->point), b_len = strlen(b->point);
+
+	return (a_len > b_len) - (a_len < b_len);
+}
+
+int mount_table_load(int proc_fd, struct arena *arena, struct mount_table *ret)
 {
 	cleanup_buf struct buf table = BUF_INIT;
 	struct mount_line *lines;
@@ -87,7 +99,30 @@ int mount_table_lines(int proc_fd, struct arena *arena, struct mount_line **ret,
 		if (n < count && mount_line_parse(line, &lines[n]))
 			n++;
 	}
-	*ret = lines;
-	*ret_n = n;
+	qsort(lines, n, sizeof(*lines), compare_depth);
+	*ret = (struct mount_table){lines, n};
 	return 0;
+}
+
+const struct mount_line *mount_line_by_id(const struct mount_table *table, uint64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < table->n; i++) {
+		if (table->lines[i].id == id)
+			return &table->lines[i];
+	}
+	return NULL;
+}
+
+bool mount_line_is_on(const struct mount_table *table, const struct mount_line *line, uint64_t id)
+{
+	size_t depth;
+
+	for (depth = 0; line && depth <= table->n; depth++) {
+		if (line->id == id)
+			return true;
+		line = mount_line_by_id(table, line->parent);
+	}
+	return false;
 }

@@ -58,8 +58,7 @@ struct run {
 	int executable_fd;     /* -1: resolved by path at exec */
 	int landlock_fd;       /* ruleset */
 	int *mount_fds;	       /* prepared sources, one per plan mount, -EBADF where none */
-	uint64_t *mount_ids;   /* child, under a profile: the new file system of each plan mount, 0:
-				  none */
+	uint64_t *mount_ids;   /* child, under a profile: of each plan mount, 0: none */
 	struct cgroup *cgroup; /* the container's group (cgroup/cgroup.h), resolved before the
 				  first stage, made at STAGE_PREPARE, and saved to the state store
 				  before and after that; NULL: none */

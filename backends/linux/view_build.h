@@ -46,6 +46,28 @@ struct view_stay {
 
 extern const struct view_stay view_stays[STAY_COUNT];
 
+/* What a place shows: a folder of a file system. */
+struct view_shown {
+	const struct mount_line *line; /* NULL: a mount that was made after the table was read */
+	const char *folder;
+};
+
+/* A root of the profile: what the name stood for when it was checked, and no second look-up. */
+struct view_root {
+	int fd;	   /* O_PATH, in the source tree */
+	int clone; /* of fd, detached, where it may be written; -EBADF */
+	struct view_shown shows;
+};
+
+/* A part of the container's tree. */
+struct view_part {
+	int fd;			 /* O_PATH of the folder in the source tree */
+	const char *place;	 /* its name */
+	struct view_shown shows; /* its folder */
+	bool is_root;		 /* of the profile; else of the closure, or a file system's */
+	bool writable, narrow;	 /* writable, but what is on the container's root is not */
+};
+
 /* A build in progress. */
 struct view_build {
 	struct run *run;
@@ -54,9 +76,12 @@ struct view_build {
 	int source_fd; /* the bundle's finished tree */
 	int root_fd;   /* the tree that the container gets; source_fd for VIEW_BUNDLE. Not owned */
 	int empty_fd;  /* one empty tmpfs, cloned as cover; -EBADF until first needed */
-	int *writable; /* one detached clone per writable rule, -EBADF else */
-	struct mount_line *lines; /* the mount table, with the bundle's tree finished */
-	size_t lines_n;
+	bool covered;  /* something was mounted since the table was read first */
+	struct mount_table checked; /* the mounts with the bundle's tree finished */
+	struct mount_table table;   /* the same with the covers */
+	struct view_root *roots;    /* one for each rule of the policy */
+	dev_t *devices;		    /* of our own, empty file systems */
+	size_t devices_n, devices_max;
 	struct {
 		bool own;	/* there, and made for this container */
 		bool read_only; /* by the bundle */
@@ -71,13 +96,45 @@ const struct plan_mount *view_mount_at(const struct plan *plan, const char *path
 /* It is a new file system of this type. */
 bool view_mounts_new(const struct plan *plan, const char *path, const char *type);
 
-/* The mount table, for the two below. */
+/* Read the mount table: before any cover, and after all of them. */
 int view_mounts_read(struct view_build *b, struct sbx_error *err);
 
-/* Every root: it exists, no component is a link, its file system is one that a value may cover, and
- * no writable one is a second name of what is read-only. SBX_E_INVALID_PROFILE or
- * SBX_E_UNSAFE_PATH with the pointer. */
-int view_check_roots(const struct view_build *b, struct sbx_error *err);
+/* What fd, opened at path (inside the container), shows. -ENOENT: nothing below the root. */
+int view_shown_by(const struct view_build *b, int fd, const char *path, struct view_shown *ret);
+
+/* The mount that fd lies on; NULL: made after the table was read. */
+const struct mount_line *view_line_of(const struct view_build *b, int fd);
+
+/* A mount point below the container's root as the container will see it; NULL: it is elsewhere. */
+const char *view_path_inside(const struct view_build *b, const char *point);
+
+/* The file system is one of files, which the values of a profile cover. */
+bool view_holds_files(const struct mount_line *line);
+
+/* SBX_E_UNSAFE_PATH: another program moved what was at path meanwhile. */
+int view_fail_moved(const char *path, struct sbx_error *err);
+
+/* Open every root: it exists, no component is a link, its file system is one that a value may
+ * cover, no writable one is a second name of what is read-only, and no mount of the bundle comes
+ * into one by a link. SBX_E_INVALID_PROFILE or SBX_E_UNSAFE_PATH with the pointer. */
+int view_roots_open(struct view_build *b, struct sbx_error *err);
+
+/* After all covers are in place: open the roots again where covers may stand on the way, and clone
+ * the writable ones, before anything becomes read-only. */
+int view_roots_clone(struct view_build *b, struct sbx_error *err);
+
+/* The root's mounts, to its clone at target_fd. */
+int view_root_fill(struct view_build *b, size_t n, int target_fd, struct sbx_error *err);
+
+void view_roots_close(struct view_build *b);
+
+/* The mounts that belong below the part, to where its clone is attached, target_fd.
+ * SBX_E_UNSAFE_PATH where another program moves folders meanwhile. */
+int view_part_fill(struct view_build *b, const struct view_part *part, int target_fd,
+		   struct sbx_error *err);
+
+/* A detached tmpfs of our own. -errno. */
+int view_new_tmpfs(struct view_build *b, const char *source, const char *options, uint64_t attrs);
 
 /* Interfaces of the kernel in the source tree: read-only or hidden, but for the stays, which are
  * found here. SBX_E_UNSAFE_PATH where /proc is no view of the container's own processes, or where
@@ -97,10 +154,17 @@ int view_stay_open(const struct view_build *b, enum stay stay);
 /* fd lies on the mount of the container's root itself. */
 bool view_is_on_root(const struct view_build *b, int fd);
 
-/* Under "host read deny": what the bundle binds from the host into a folder of the closure, into
- * /dev or /sys is hidden, but for single files that engines bind and for what a readable root
- * shows. */
-int view_mounts_hide_binds(struct view_build *b, struct sbx_error *err);
+/* Under "host read deny": what fd, opened for path, stands on is a bind of the bundle that is not
+ * shown, unlike single files that engines bind and what a readable root shows. */
+bool view_is_hidden_bind(const struct view_build *b, int fd, const char *path);
+
+/* SBX_E_UNSAFE_PATH: "/dev" itself would be one. */
+int view_check_dev(const struct view_build *b, struct sbx_error *err);
+
+/* line's mount is not found at path below fd: another one covers that or a folder above, and
+ * nobody reaches it. False: it, or what it is mounted on, was moved. */
+bool view_is_covered(const struct view_build *b, int fd, const struct mount_line *line,
+		     const char *path);
 
 /* Hide what fd (a folder or a file of the source tree) stands on. 0 or -errno. */
 int view_hide(struct view_build *b, int fd);
@@ -119,10 +183,6 @@ bool view_replaces_shm(const struct view_build *b, const char *path, int fd);
 
 /* The scratch folder and HOME in it. */
 int view_mount_scratch(struct view_build *b, struct sbx_error *err);
-
-/* A detached clone of path (absolute, no link in it) of the tree at tree_fd, with all mounts below;
- * -ENOENT, -ELOOP or another -errno. */
-int view_clone(int tree_fd, const char *path);
 
 /* An O_PATH descriptor of path (absolute) below tree_fd, no link followed in any component. */
 int view_open(int tree_fd, const char *path);

@@ -163,6 +163,31 @@ is_closed() {
 	closed_under_race '.host.read = "deny"'
 }
 
+# outside_under_race FILTER: what the bundle mounts beside a root does not get into it, while a container
+# that shares the volume exchanges the folder with the mount for one in the root.
+outside_under_race() {
+	local volume=$BATS_TEST_TMPDIR/volume ROUNDS=100 SECONDS_MAX=30
+
+	mkdir -p "$volume/data/m" "$volume/work/x/m"
+	echo secret >"$HOST/secret"
+	bind_mount "$volume" /volume
+	bind_mount "$HOST" /volume/data/m
+	set_script 'cat /volume/work/x/m/secret; echo x >/volume/work/x/m/f; true'
+	is_outside() { [ "$output" = '' ]; }
+	start_race "$volume/data" "$volume/work/x"
+	use_profile "$1 | .roots = [{path: \"/volume/work\", read: \"allow\", write: \"allow\"}]"
+	run_rounds is_outside
+	stop_race
+}
+
+@test 'race: a mount is carried into a root under a profile that hides the host' {
+	outside_under_race '.host.read = "deny"'
+}
+
+@test 'race: a mount is carried into a root under a profile that lets the host be read' {
+	outside_under_race .
+}
+
 # ---- /dev/null and the console: CVE-2025-31133, CVE-2025-52565, CVE-2026-88264, CVE-2026-88265 --------
 
 @test 'race: the image'\''s /dev/null becomes a link to a file of the host while paths are masked' {

@@ -347,6 +347,13 @@ static void keep_for_mask(struct run *run, size_t i, int *fd)
 		run->mount_fds[i] = take_fd(fd);
 }
 
+/* Without mount ids (before Linux 5.8) none is known as the container's own. */
+static void note_id(struct run *run, size_t i, int fd)
+{
+	if (run->plan->view.kind != VIEW_NONE)
+		fd_mount_id(fd, &run->mount_ids[i]);
+}
+
 static int apply_filesystem(struct run *run, size_t i, struct sbx_error *err)
 {
 	const struct plan_mount *m = &run->plan->mounts.v[i];
@@ -375,9 +382,7 @@ static int apply_filesystem(struct run *run, size_t i, struct sbx_error *err)
 	r = attach(m, fd, target, err);
 	if (r < 0)
 		return r;
-	/* without mount ids (before Linux 5.8) none is known as the container's own */
-	if (run->plan->view.kind != VIEW_NONE)
-		fd_mount_id(fd, &run->mount_ids[i]);
+	note_id(run, i, fd);
 	if (m->read_only_late)
 		run->mount_fds[i] = take_fd(&fd);
 	else
@@ -404,9 +409,11 @@ static int apply_bind(struct run *run, size_t i, struct sbx_error *err)
 	if (target < 0)
 		return target;
 	r = attach(m, fd, target, err);
-	if (r == 0)
-		keep_for_mask(run, i, &fd);
-	return r;
+	if (r < 0)
+		return r;
+	note_id(run, i, fd);
+	keep_for_mask(run, i, &fd);
+	return 0;
 }
 
 static int apply_remount(struct run *run, size_t i, struct sbx_error *err)

@@ -11,8 +11,9 @@
  * read-only and private in one sweep, then the clones are put in their places: nothing that was
  * forgotten stays writable. Landlock repeats the same rules on objects (rooms/landlock.c).
  *
- * view_own.c looks at the host beforehand, view_mounts.c at what the tree is made of; view_tree.c
- * and view_write.c hold the steps.
+ * view_own.c looks at the host beforehand, view_mounts.c at what the tree is made of, view_roots.c
+ * at what the profile opens of it; view_tree.c and view_write.c hold the steps, view_parts.c is how
+ * a folder comes into the container's tree.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,6 +32,8 @@
 #define READ_BIT  GUARANTEE_BIT(GUARANTEE_READ_BOUNDARY)
 #define WRITE_BIT GUARANTEE_BIT(GUARANTEE_WRITE_BOUNDARY)
 #define HOME_NAME ".home"
+
+#define OWN_DEVICES_MAX 4 /* an empty folder, a new root, /dev/shm, the scratch folder */
 
 /* ---- plan ---- */
 
@@ -286,56 +289,31 @@ static int view_prepare(struct run *run, struct sbx_error *err)
 	return r;
 }
 
-/* A profile only narrows: a folder of a root that the bundle gives read-only stays so. */
-static int clone_root(const struct view_build *b, const char *path)
+static int prepare_devices(struct view_build *b, struct sbx_error *err)
 {
-	cleanup_fd int fd = view_open(b->source_fd, path), clone = -EBADF;
-	int r;
-
-	if (fd < 0)
-		return fd;
-	clone = mount_tree_clone_fd(fd, true);
-	if (clone < 0 || !b->plan->mounts.root_readonly || !view_is_on_root(b, fd))
-		return take_fd(&clone);
-	r = mount_tree_set(clone, false, MOUNT_ATTR_RDONLY, 0);
-	return r < 0 ? r : take_fd(&clone);
-}
-
-static int clone_writable(struct view_build *b, struct sbx_error *err)
-{
-	const struct policy *policy = b->plan->policy;
-	size_t i;
-
-	b->writable = calloc(policy->paths_n + 1, sizeof(*b->writable));
-	if (!b->writable)
-		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "clone the writable roots");
-	for (i = 0; i < policy->paths_n; i++)
-		b->writable[i] = -EBADF;
-	for (i = 0; i < policy->paths_n; i++) {
-		if (!policy->paths[i].write)
-			continue;
-		b->writable[i] = clone_root(b, policy->paths[i].path);
-		if (b->writable[i] < 0)
-			return sbx_fail(err, SBX_E_SYSTEM, -b->writable[i], "clone root \"%s\"",
-					policy->paths[i].path);
-	}
-	return 0;
+	b->devices_max = b->facts->covers_n + b->facts->hidden.n + OWN_DEVICES_MAX;
+	b->devices = arena_alloc_array(b->plan->arena, b->devices_max, sizeof(*b->devices));
+	return b->devices ? 0 : sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "list what is mounted");
 }
 
 static int build(struct view_build *b, struct sbx_error *err)
 {
-	int r = view_mounts_read(b, err);
+	int r = prepare_devices(b, err);
 
 	if (r == 0)
-		r = view_check_roots(b, err);
+		r = view_mounts_read(b, err);
+	if (r == 0)
+		r = view_roots_open(b, err);
 	if (r == 0)
 		r = view_cover_files(b, err);
+	if (r == 0 && b->covered)
+		r = view_mounts_read(b, err);
 	if (r == 0)
 		r = view_mounts_close(b, err);
 	if (r == 0 && b->plan->view.kind == VIEW_CLOSURE)
-		r = view_mounts_hide_binds(b, err);
+		r = view_check_dev(b, err);
 	if (r == 0)
-		r = clone_writable(b, err);
+		r = view_roots_clone(b, err);
 	if (r == 0 && b->plan->view.kind == VIEW_CLOSURE)
 		r = view_build_closure(b, err);
 	if (r == 0)
@@ -368,9 +346,7 @@ static int view_apply(struct run *run, enum stage stage, struct sbx_error *err)
 	cleanup_close_fd(&b.empty_fd);
 	for (i = 0; i < STAY_COUNT; i++)
 		cleanup_close_fd(&b.stays[i].fd);
-	for (i = 0; b.writable && i < run->plan->policy->paths_n; i++)
-		cleanup_close_fd(&b.writable[i]);
-	free(b.writable);
+	view_roots_close(&b);
 	/* A new root takes the tree's place, the old one goes with the change of root. */
 	if (b.root_fd != b.source_fd)
 		close(b.source_fd);

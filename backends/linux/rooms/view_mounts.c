@@ -36,12 +36,12 @@ static const char *const data_types[] = {
 	"ubifs", "ecryptfs", "shiftfs", "lustre", "bcachefs", "gpfs",	"beegfs", "orangefs",
 };
 
-static bool holds_files(const struct mount_line *line)
+bool view_holds_files(const struct mount_line *line)
 {
 	size_t i;
 
-	/* "MAJOR:MINOR"; major 0 is an anonymous device */
-	if (strncmp(line->device, "0:", 2) != 0 || strncmp(line->type, "fuse.", 5) == 0)
+	/* major 0 is an anonymous device */
+	if (major(line->device) != 0 || strncmp(line->type, "fuse.", 5) == 0)
 		return true;
 	for (i = 0; i < ARRAY_SIZE(data_types); i++) {
 		if (strcmp(line->type, data_types[i]) == 0)
@@ -61,27 +61,18 @@ static uint64_t mount_id(int fd)
 
 int view_mounts_read(struct view_build *b, struct sbx_error *err)
 {
-	int r = mount_table_lines(b->run->proc_fd, b->plan->arena, &b->lines, &b->lines_n);
+	int r = mount_table_load(b->run->proc_fd, b->plan->arena, &b->table);
 
+	if (r == 0 && !b->checked.lines)
+		b->checked = b->table;
 	return r < 0 ? sbx_fail(err, r == -ENOMEM ? SBX_E_RESOURCE_LIMIT : SBX_E_SYSTEM, -r,
 				"read the mount table")
 		     : 0;
 }
 
-static const struct mount_line *line_by_id(const struct view_build *b, uint64_t id)
+const struct mount_line *view_line_of(const struct view_build *b, int fd)
 {
-	size_t i;
-
-	for (i = 0; i < b->lines_n; i++) {
-		if (b->lines[i].id == id)
-			return &b->lines[i];
-	}
-	return NULL;
-}
-
-static const struct mount_line *line_of(const struct view_build *b, int fd)
-{
-	return line_by_id(b, mount_id(fd));
+	return mount_line_by_id(&b->table, mount_id(fd));
 }
 
 bool view_is_on_root(const struct view_build *b, int fd)
@@ -91,8 +82,7 @@ bool view_is_on_root(const struct view_build *b, int fd)
 	return id && id == mount_id(b->source_fd);
 }
 
-/* A path below the container's root as the container will see it; NULL: it is elsewhere. */
-static const char *path_inside(const struct view_build *b, const char *point)
+const char *view_path_inside(const struct view_build *b, const char *point)
 {
 	const char *root = b->plan->options.rootfs;
 	const char *inside;
@@ -101,176 +91,6 @@ static const char *path_inside(const struct view_build *b, const char *point)
 		return NULL;
 	inside = strcmp(root, "/") == 0 ? point : point + strlen(root);
 	return *inside ? inside : "/";
-}
-
-/* ---- the profile's roots ---- */
-
-/* The folder of its file system that path (inside the container) shows. */
-static int folder_shown(const struct view_build *b, const struct mount_line *line, const char *path,
-			char *out, size_t size)
-{
-	const char *point = path_inside(b, line->point);
-	const char *rest;
-	int n;
-
-	if (!point)
-		return -ENOENT;
-	rest = strcmp(point, "/") == 0 && path[1] ? path : path + strlen(point);
-	n = snprintf(out, size, "%s%s", strcmp(line->root, "/") == 0 && *rest ? "" : line->root,
-		     rest);
-	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
-}
-
-/* What a place in the tree shows: a folder of a file system. */
-struct shown {
-	const struct mount_line *line;
-	char folder[PATH_MAX];
-};
-
-static int shown_at(const struct view_build *b, const char *path, struct shown *ret)
-{
-	cleanup_fd int fd = view_open(b->source_fd, path);
-
-	ret->line = fd < 0 ? NULL : line_of(b, fd);
-	return ret->line ? folder_shown(b, ret->line, path, ret->folder, sizeof(ret->folder))
-			 : -ENOENT;
-}
-
-/* One of the two holds the other. */
-static bool overlap(const struct shown *a, const struct shown *b)
-{
-	return strcmp(a->line->device, b->line->device) == 0 &&
-	       (path_is_below(a->folder, b->folder) || path_is_below(b->folder, a->folder));
-}
-
-/*
- * Does the way into a root show an object that has its place elsewhere, under other bounds? own is
- * the root's own folder, NULL where the way is that itself: what it holds may be mounted in it a
- * second time. In the host's own root every folder has its place, so there only the whole of it is
- * a second name.
- */
-static bool is_second_name(const struct view_build *b, const struct shown *way,
-			   const struct shown *own, const struct shown *object, bool is_root)
-{
-	if (!overlap(way, object) || (is_root && way->line == object->line))
-		return false;
-	if (is_root && path_is_below(object->folder, way->folder))
-		return true;
-	if (own && strcmp(own->line->device, way->line->device) == 0 &&
-	    path_is_below(way->folder, own->folder))
-		return is_root && !b->plan->view.host_is_root;
-	return !is_root || own || !b->plan->view.host_is_root;
-}
-
-/* A mount that comes along below the root of the rule, and can be reached and written. */
-static bool way_below(const struct view_build *b, const struct path_rule *rule,
-		      const struct mount_line *line, struct shown *ret)
-{
-	const char *inside = path_inside(b, line->point);
-	cleanup_fd int fd = -EBADF;
-	struct statvfs fs;
-
-	if (!inside || strcmp(inside, rule->path) == 0 || !path_is_below(inside, rule->path))
-		return false;
-	fd = path_open_in_root_nofollow(b->source_fd, inside, O_PATH);
-	if (fd < 0 || mount_id(fd) != line->id || fstatvfs(fd, &fs) < 0)
-		return false;
-	ret->line = line;
-	snprintf(ret->folder, sizeof(ret->folder), "%s", line->root);
-	return !(fs.f_flag & ST_RDONLY);
-}
-
-/* No way into the root of the rule may show the object. */
-static int check_object(const struct view_build *b, const struct path_rule *rule,
-			const struct shown *own, const struct shown *object, const char *name,
-			struct sbx_error *err)
-{
-	const char *place = rule->path;
-	bool is_root = strcmp(name, "/") == 0, found;
-	struct shown way;
-	size_t i;
-
-	found = is_second_name(b, own, NULL, object, is_root);
-	for (i = 0; !found && i < b->lines_n; i++) {
-		if (strcmp(b->lines[i].device, object->line->device) != 0 ||
-		    !way_below(b, rule, &b->lines[i], &way))
-			continue;
-		place = path_inside(b, b->lines[i].point);
-		found = is_second_name(b, &way, own, object, is_root);
-	}
-	if (!found)
-		return 0;
-	return sbx_fail_at(err, SBX_E_UNSAFE_PATH, rule->path_pointer,
-			   "open \"%s\": \"%s\" is a second name of \"%s\" in the container, or "
-			   "of a part of it, which has other bounds",
-			   rule->path, place, name);
-}
-
-/* What the profile keeps closed could be reached by a wider root that shows the same folder: the
- * container's root itself, and the narrower roots. Roots in one another are the policy's matter. */
-static int check_second_names(const struct view_build *b, const struct path_rule *rule,
-			      struct sbx_error *err)
-{
-	const struct policy *policy = b->plan->policy;
-	struct shown own, object;
-	size_t i;
-	int r = 0;
-
-	if (shown_at(b, rule->path, &own) < 0)
-		return 0;
-	if (rule->write && shown_at(b, "/", &object) == 0)
-		r = check_object(b, rule, &own, &object, "/", err);
-	for (i = 0; r == 0 && i < policy->paths_n; i++) {
-		const struct path_rule *other = &policy->paths[i];
-
-		if (!((rule->write && !other->write) || (rule->read && !other->read)) ||
-		    path_is_below(rule->path, other->path) || shown_at(b, other->path, &object) < 0)
-			continue;
-		r = check_object(b, rule, &own, &object, other->path, err);
-	}
-	return r;
-}
-
-static int check_root(const struct view_build *b, const struct path_rule *rule,
-		      struct sbx_error *err)
-{
-	cleanup_fd int fd = view_open(b->source_fd, rule->path);
-	const struct mount_line *line;
-	struct stat st;
-
-	if (fd == -ELOOP)
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
-				   "use \"%s\" as a root: a component is a symbolic link; name the "
-				   "real path",
-				   rule->path);
-	if (fd == -ENOENT || fd == -ENOTDIR)
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
-				   "use \"%s\" as a root: it does not exist in the container",
-				   rule->path);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, fd < 0 ? -fd : errno, "look at root \"%s\"",
-				rule->path);
-	line = line_of(b, fd);
-	if (!line || !holds_files(line))
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
-				   "use \"%s\" as a root: it lies on a file system of the kernel "
-				   "(%s) that no value of a profile covers",
-				   rule->path, line ? line->type : "unknown");
-	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
-				   "use \"%s\" as a root: it is neither a folder nor a file",
-				   rule->path);
-	return check_second_names(b, rule, err);
-}
-
-int view_check_roots(const struct view_build *b, struct sbx_error *err)
-{
-	size_t i;
-	int r = 0;
-
-	for (i = 0; r == 0 && i < b->plan->policy->paths_n; i++)
-		r = check_root(b, &b->plan->policy->paths[i], err);
-	return r;
 }
 
 /* ---- the stays ---- */
@@ -325,8 +145,10 @@ static bool is_made(const struct view_build *b, const char *type, uint64_t id)
 	size_t i;
 
 	for (i = 0; id && i < mounts->n; i++) {
-		if (b->run->mount_ids[i] == id && strcmp(mounts->v[i].type, type) == 0 &&
-		    !mounts->v[i].copy_up)
+		const struct plan_mount *m = &mounts->v[i];
+
+		if (b->run->mount_ids[i] == id && m->kind == MOUNT_FILESYSTEM &&
+		    strcmp(m->type, type) == 0 && !m->copy_up)
 			return true;
 	}
 	return false;
@@ -351,7 +173,7 @@ static bool is_own_stay(const struct view_build *b, enum stay stay, int fd)
 	       makedev(stx.stx_dev_major, stx.stx_dev_minor) != b->facts->host_mqueue;
 }
 
-static int fail_moved(const char *path, struct sbx_error *err)
+int view_fail_moved(const char *path, struct sbx_error *err)
 {
 	return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
 			"use what is mounted at \"%s\": something else stands there by now; no "
@@ -409,8 +231,8 @@ static bool is_own_proc_part(const struct view_build *b, const struct mount_line
 
 	if (!b->stays[STAY_PROC].own || !path_is_below(inside, "/proc"))
 		return false;
-	own = line_by_id(b, b->stays[STAY_PROC].mount_id);
-	return own && strcmp(own->device, line->device) == 0 && strcmp(line->root, "/") != 0;
+	own = mount_line_by_id(&b->table, b->stays[STAY_PROC].mount_id);
+	return own && own->device == line->device && strcmp(line->root, "/") != 0;
 }
 
 /* Another process's view of processes, or our own a second time, where no mask reaches, is hidden;
@@ -423,39 +245,22 @@ static int close_mount(struct view_build *b, const struct mount_line *line, cons
 	return view_hide(b, fd);
 }
 
-/* The mount id is the line's, or one that the line's is mounted below. */
-static bool is_at_or_above(const struct view_build *b, const struct mount_line *line, uint64_t id)
+/* If what is found at the place is a mount that the line's is mounted below, it was moved, and will
+ * be reached. */
+bool view_is_covered(const struct view_build *b, int fd, const struct mount_line *line,
+		     const char *path)
 {
-	size_t depth;
+	char way[PATH_MAX], *slash;
+	int n = snprintf(way, sizeof(way), "%s", path);
 
-	for (depth = 0; line && depth <= b->lines_n; depth++) {
-		if (line->id == id)
-			return true;
-		line = line_by_id(b, line->parent);
-	}
-	return false;
-}
-
-/*
- * The line's mount is not found at its place, inside: does another one cover that or a folder
- * above? Then nobody reaches it. If what is found there is one that it is mounted below itself, it
- * was moved, and will be reached.
- */
-static bool is_covered(const struct view_build *b, const struct mount_line *line,
-		       const char *inside)
-{
-	char path[PATH_MAX], *slash;
-	int n = snprintf(path, sizeof(path), "%s", inside);
-
-	if (!line || n < 0 || (size_t)n >= sizeof(path))
+	if (!line || n < 0 || (size_t)n >= sizeof(way))
 		return false;
 	for (;;) {
-		cleanup_fd int fd =
-			path_open_in_root_nofollow(b->source_fd, *path ? path : "/", O_PATH);
+		cleanup_fd int found = path_open_in_root_nofollow(fd, *way ? way : "/", O_PATH);
 
-		if (fd >= 0)
-			return !is_at_or_above(b, line, mount_id(fd));
-		slash = strrchr(path, '/');
+		if (found >= 0)
+			return !mount_line_is_on(&b->table, line, mount_id(found));
+		slash = strrchr(way, '/');
 		if (!slash)
 			return false;
 		*slash = '\0';
@@ -490,9 +295,25 @@ static int check_places(struct view_build *b, struct sbx_error *err)
 		fd = path_open_in_root(b->source_fd, path, O_PATH, 0);
 		if (fd >= 0 && is_mount_of(fd, *kept))
 			continue;
-		if (!is_covered(b, line_of(b, *kept), path))
-			return fail_moved(path, err);
+		if (!view_is_covered(b, b->source_fd, view_line_of(b, *kept), path))
+			return view_fail_moved(path, err);
 		cleanup_close_fd(kept);
+	}
+	return 0;
+}
+
+/* The table leaves out what cannot be reached just now: a mount whose folder was carried out of the
+ * bind that it lies in. It could come back. */
+static int check_listed(const struct view_build *b, struct sbx_error *err)
+{
+	const struct plan_mounts *mounts = &b->plan->mounts;
+	size_t i;
+
+	for (i = 0; i < mounts->n && !room_has_create_hooks(b->plan); i++) {
+		uint64_t id = b->run->mount_ids[i];
+
+		if (id && !mount_line_by_id(&b->table, id))
+			return view_fail_moved(mounts->v[i].destination, err);
 	}
 	return 0;
 }
@@ -501,23 +322,26 @@ int view_mounts_close(struct view_build *b, struct sbx_error *err)
 {
 	uint64_t root = mount_id(b->source_fd);
 	size_t i;
-	int r = check_places(b, err);
+	int r = check_listed(b, err);
 
+	if (r == 0)
+		r = check_places(b, err);
 	if (r < 0)
 		return r;
 	stays_find(b);
-	for (i = 0; i < b->lines_n; i++) {
-		const struct mount_line *line = &b->lines[i];
-		const char *inside = path_inside(b, line->point);
+	for (i = 0; i < b->table.n; i++) {
+		const struct mount_line *line = &b->table.lines[i];
+		const char *inside = view_path_inside(b, line->point);
 		cleanup_fd int fd = -EBADF;
 
-		if (holds_files(line) || is_stay(b, line) || !is_at_or_above(b, line, root))
+		if (view_holds_files(line) || is_stay(b, line) ||
+		    !mount_line_is_on(&b->table, line, root))
 			continue;
 		fd = inside ? path_open_in_root_nofollow(b->source_fd, inside, O_PATH) : -ENOENT;
 		if (fd < 0 || mount_id(fd) != line->id) {
-			if (inside && is_covered(b, line, inside))
+			if (inside && view_is_covered(b, b->source_fd, line, inside))
 				continue;
-			return fail_moved(line->point, err);
+			return view_fail_moved(line->point, err);
 		}
 		if (strcmp(inside, "/proc") == 0 && strcmp(line->type, "proc") == 0)
 			return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
@@ -540,37 +364,52 @@ static bool is_in_closure(const char *inside)
 	       path_is_below(inside, "/sys") || path_is_below(inside, "/proc");
 }
 
-/* The destination may lead through links of the image: the mount table has the place itself. */
-int view_mounts_hide_binds(struct view_build *b, struct sbx_error *err)
+/* The innermost bind of the bundle that line's mount is or lies in; NULL: none. */
+static const struct plan_mount *bind_of(const struct view_build *b, const struct mount_line *line,
+					const struct mount_line **ret)
 {
-	size_t i;
-	int r;
+	const struct plan_mounts *mounts = &b->plan->mounts;
+	size_t i = mounts->n;
 
-	for (i = 0; i < b->plan->mounts.n; i++) {
-		const struct plan_mount *m = &b->plan->mounts.v[i];
-		cleanup_fd int fd = -EBADF;
-		const struct mount_line *line;
-		const char *inside;
+	while (line && i-- > 0) {
+		const struct plan_mount *m = &mounts->v[i];
+		uint64_t id = b->run->mount_ids[i];
 
-		if (m->kind != MOUNT_BIND || m->remount || view_is_single_file(m->destination))
+		if (m->kind != MOUNT_BIND || m->remount || !id ||
+		    !mount_line_is_on(&b->table, line, id))
 			continue;
-		fd = path_open_in_root(b->source_fd, m->destination, O_PATH, 0);
-		line = fd < 0 ? NULL : line_of(b, fd);
-		inside = line ? path_inside(b, line->point) : NULL;
-		if (!inside || !is_in_closure(inside) || is_stay(b, line) ||
-		    view_replaces_shm(b, inside, fd) ||
-		    view_touches_readable_root(b->plan->policy, inside))
-			continue;
-		if (strcmp(inside, view_stays[STAY_DEV].path) == 0)
-			return sbx_fail(
-				err, SBX_E_UNSAFE_PATH, 0,
-				"use what the bundle binds at \"/dev\" where the host may not be "
-				"read; give it a mount of type \"tmpfs\"");
-		r = view_hide(b, fd);
-		if (r < 0)
-			return sbx_fail(err, SBX_E_SYSTEM, -r, "hide \"%s\"", inside);
+		*ret = mount_line_by_id(&b->table, id);
+		return *ret ? m : NULL;
 	}
-	return 0;
+	return NULL;
+}
+
+bool view_is_hidden_bind(const struct view_build *b, int fd, const char *path)
+{
+	const struct mount_line *at;
+	const struct plan_mount *m = bind_of(b, view_line_of(b, fd), &at);
+	const char *inside = m ? view_path_inside(b, at->point) : NULL;
+
+	if (!inside || strcmp(inside, "/") == 0 || is_stay(b, at) ||
+	    view_replaces_shm(b, inside, fd) || view_touches_readable_root(b->plan->policy, inside))
+		return false;
+	return !view_is_single_file(m->destination) ||
+	       (!is_in_closure(inside) && strcmp(m->destination, path) != 0);
+}
+
+int view_check_dev(const struct view_build *b, struct sbx_error *err)
+{
+	cleanup_fd int fd = view_open(b->source_fd, view_stays[STAY_DEV].path);
+	const struct mount_line *at, *line = fd < 0 ? NULL : view_line_of(b, fd);
+	const struct plan_mount *m = bind_of(b, line, &at);
+	const char *inside = m ? view_path_inside(b, at->point) : NULL;
+
+	if (!inside || strcmp(inside, view_stays[STAY_DEV].path) != 0)
+		return 0;
+	return sbx_fail(
+		err, SBX_E_UNSAFE_PATH, 0,
+		"use what the bundle binds at \"/dev\" where the host may not be read; give "
+		"it a mount of type \"tmpfs\"");
 }
 
 /* ---- what room_mask works on ---- */
@@ -588,12 +427,20 @@ void view_mounts_forget(struct view_build *b, int fd)
 	}
 }
 
-/* A new root has these of the bundle's mounts, and what lies in the rows of the closure, a bind
- * hidden or not: of that no path can be wanted. */
+/* A new root has these of the bundle's mounts; of the others no path can be wanted. */
 static bool is_brought_along(const struct view_build *b, const char *destination)
 {
-	return b->root_fd == b->source_fd || path_is_below(destination, "/dev") ||
-	       path_is_below(destination, "/proc") || path_is_below(destination, "/sys");
+	const struct policy *policy = b->plan->policy;
+	size_t i;
+
+	if (b->root_fd == b->source_fd || path_is_below(destination, "/dev") ||
+	    path_is_below(destination, "/proc") || path_is_below(destination, "/sys"))
+		return true;
+	for (i = 0; i < policy->paths_n; i++) {
+		if (policy->paths[i].read && path_is_below(destination, policy->paths[i].path))
+			return true;
+	}
+	return false;
 }
 
 /* path is to be hidden, or to be read-only. */
@@ -613,7 +460,7 @@ static int hand_over(struct view_build *b, const char *path, struct sbx_error *e
 	}
 	fd = path_open_in_root(b->root_fd, mounts->v[i].destination, O_PATH, 0);
 	if (fd < 0 || !is_mount_of(fd, *kept)) {
-		fail_moved(mounts->v[i].destination, err);
+		view_fail_moved(mounts->v[i].destination, err);
 		return sbx_prefix(err, "mask \"%s\" or make it read-only", path);
 	}
 	cleanup_close_fd(kept);

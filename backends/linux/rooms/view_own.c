@@ -43,8 +43,7 @@ struct gather {
 	const struct plan *plan;
 	struct view_facts *facts;
 	int proc_fd;		  /* run's */
-	struct mount_line *lines; /* the host's mounts; NULL: not read yet, no folder is bound */
-	size_t lines_n;
+	struct mount_table table; /* the host's; no lines: not read yet, no folder is bound */
 	struct own_file own[OWN_MAX];
 	size_t own_n;
 };
@@ -379,13 +378,12 @@ static int check_submounts(struct gather *g, const char *source, const char *des
 			   struct sbx_error *err)
 {
 	size_t i;
-	int r = g->lines ? 0
-			 : mount_table_lines(g->proc_fd, g->plan->arena, &g->lines, &g->lines_n);
+	int r = g->table.lines ? 0 : mount_table_load(g->proc_fd, g->plan->arena, &g->table);
 
 	if (r < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -r, "read the mount table");
-	for (i = 0; r == 0 && i < g->lines_n; i++)
-		r = check_submount(g, g->lines[i].point, source, destination, err);
+	for (i = 0; r == 0 && i < g->table.n; i++)
+		r = check_submount(g, g->table.lines[i].point, source, destination, err);
 	return r;
 }
 

@@ -31,11 +31,9 @@ int view_open(int tree_fd, const char *path)
 	return path_open_no_symlinks(tree_fd, path[1] ? path + 1 : ".", O_PATH);
 }
 
-int view_clone(int tree_fd, const char *path)
+static bool is_absent(int r)
 {
-	cleanup_fd int fd = view_open(tree_fd, path);
-
-	return fd < 0 ? fd : mount_tree_clone_fd(fd, true);
+	return r == -ENOENT || r == -ENOTDIR || r == -ELOOP;
 }
 
 /* ---- covers ---- */
@@ -62,7 +60,7 @@ static void keeps_close(struct keeps *keeps)
 static int keeps_add(const struct view_build *b, struct keeps *keeps, const char *path,
 		     const char *hidden)
 {
-	cleanup_fd int fd = -EBADF;
+	cleanup_fd int place = -EBADF, fd = -EBADF;
 	struct stat st;
 	size_t i;
 
@@ -74,9 +72,10 @@ static int keeps_add(const struct view_build *b, struct keeps *keeps, const char
 	}
 	if (keeps->n == KEEPS_MAX)
 		return -ENOSPC;
-	fd = view_clone(b->source_fd, path);
-	if (fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR)
+	place = view_open(b->source_fd, path);
+	if (is_absent(place))
 		return 0; /* a destination behind a link stands elsewhere */
+	fd = place < 0 ? place : mount_tree_clone_fd(place, true);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
@@ -123,7 +122,7 @@ static int empty_folder(struct view_build *b)
 
 	if (b->empty_fd >= 0)
 		return mount_tree_clone_fd(b->empty_fd, false);
-	fd = mount_new_filesystem("tmpfs", "tmpfs", "mode=0555,size=4k,nr_inodes=4", COVER_ATTRS);
+	fd = view_new_tmpfs(b, "tmpfs", "mode=0555,size=4k,nr_inodes=4", COVER_ATTRS);
 	if (fd < 0)
 		return fd;
 	b->empty_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -166,9 +165,8 @@ static int cover_folder(struct view_build *b, int target, const char *path)
 
 	if (r == 0) {
 		cover = keeps.n || holds_scratch
-				? mount_new_filesystem("tmpfs", "tmpfs",
-						       "mode=0755,size=64k,nr_inodes=1024",
-						       COVER_ATTRS)
+				? view_new_tmpfs(b, "tmpfs", "mode=0755,size=64k,nr_inodes=1024",
+						 COVER_ATTRS)
 				: empty_folder(b);
 		r = cover < 0 ? cover : mount_tree_attach(cover, target);
 	}
@@ -301,6 +299,7 @@ static int cover_own(struct view_build *b, const struct view_cover *cover, struc
 		return 0;
 	if (cover->link)
 		return check_link(b, cover, err);
+	b->covered = true;
 	r = pin_parents(b, cover->path);
 	if (r == 0) {
 		cleanup_close_fd(&target);
@@ -325,6 +324,7 @@ static int hide_folder(struct view_build *b, const char *path, struct sbx_error 
 	target = view_open(b->source_fd, path);
 	if (target == -ENOENT)
 		return 0;
+	b->covered = true;
 	r = target < 0 ? target : cover_folder(b, target, path);
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "hide the host's \"%s\"", path) : 0;
 }
@@ -399,11 +399,6 @@ static int copy_link(struct view_build *b, const char *path, const char *target,
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "make the link \"%s\"", path) : 0;
 }
 
-static bool is_absent(int r)
-{
-	return r == -ENOENT || r == -ENOTDIR || r == -ELOOP;
-}
-
 /* What a row is: nothing (fd closed), a link to be made again, or what fd stands for. */
 struct row {
 	int fd;
@@ -413,8 +408,7 @@ struct row {
 
 /* Look at one row before the new root covers the tree: from then on a ".." in a link would lead
  * into the new root. A link that leads out of the closure counts as what it leads to. */
-static int row_open(const struct view_build *b, const char *path, struct row *row,
-		    struct sbx_error *err)
+static int row_open(struct view_build *b, const char *path, struct row *row, struct sbx_error *err)
 {
 	cleanup_fd int fd = path_open_in_root_nofollow(b->source_fd, path, O_PATH);
 	char target[PATH_MAX];
@@ -446,6 +440,10 @@ static int row_open(const struct view_build *b, const char *path, struct row *ro
 	}
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return 0;
+	if (view_is_hidden_bind(b, fd, path)) {
+		view_mounts_forget(b, fd);
+		return 0;
+	}
 	row->directory = S_ISDIR(st.st_mode);
 	row->fd = take_fd(&fd);
 	return 0;
@@ -454,6 +452,7 @@ static int row_open(const struct view_build *b, const char *path, struct row *ro
 static int row_place(struct view_build *b, const char *path, const struct row *row,
 		     struct sbx_error *err)
 {
+	struct view_part part = {.fd = row->fd, .place = path};
 	cleanup_fd int clone = -EBADF;
 	int r;
 
@@ -461,7 +460,7 @@ static int row_place(struct view_build *b, const char *path, const struct row *r
 		return copy_link(b, path, row->link, err);
 	if (row->fd < 0)
 		return 0;
-	clone = mount_tree_clone_fd(row->fd, true);
+	clone = mount_tree_clone_fd(row->fd, false);
 	if (clone < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -clone, "clone \"%s\"", path);
 	r = make_parents(b->root_fd, path);
@@ -471,7 +470,10 @@ static int row_place(struct view_build *b, const char *path, const struct row *r
 	if (r < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "make the place of \"%s\"", path);
 	r = sys_move_mount(clone, "", b->root_fd, path + 1, MOVE_MOUNT_F_EMPTY_PATH);
-	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "put \"%s\" into the new root", path) : 0;
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "put \"%s\" into the new root", path);
+	view_shown_by(b, row->fd, path, &part.shows);
+	return row->directory ? view_part_fill(b, &part, clone, err) : 0;
 }
 
 /* The stay at path as it was found; else what stands there. */
@@ -493,7 +495,9 @@ static int open_own_mount(const struct view_build *b, const char *path)
 static int place_own_mount(struct view_build *b, const char *path, struct sbx_error *err)
 {
 	cleanup_fd int fd = open_own_mount(b, path), clone = -EBADF;
+	struct view_part part = {.place = path};
 	struct statx stx;
+	int r;
 
 	if (is_absent(fd))
 		return 0;
@@ -503,41 +507,45 @@ static int place_own_mount(struct view_build *b, const char *path, struct sbx_er
 	 */
 	if (strcmp(path, "/dev") != 0 && !(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT))
 		return 0;
-	clone = mount_tree_clone_fd(fd, true);
+	clone = mount_tree_clone_fd(fd, false);
 	if (clone < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -clone, "clone \"%s\"", path);
-	return view_attach(b, clone, path, true, err);
+	r = view_attach(b, clone, path, true, err);
+	part.fd = fd;
+	view_shown_by(b, fd, path, &part.shows);
+	return r < 0 ? r : view_part_fill(b, &part, clone, err);
 }
 
 /* A readable root; of a writable one only the place, its clone follows after the sweep. */
-static int place_root(struct view_build *b, const struct path_rule *rule, struct sbx_error *err)
+static int place_root(struct view_build *b, size_t n, struct sbx_error *err)
 {
-	cleanup_fd int fd = view_open(b->source_fd, rule->path), clone = -EBADF, target = -EBADF;
+	const struct path_rule *rule = &b->plan->policy->paths[n];
+	cleanup_fd int clone = -EBADF, target = -EBADF;
 	struct stat st;
+	int r;
 
 	if (!rule->read)
 		return 0;
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, fd < 0 ? -fd : errno, "open root \"%s\"",
-				rule->path);
-	if (rule->write) {
-		target = S_ISDIR(st.st_mode) ? path_make_dirs_in_root(b->root_fd, rule->path, 0755)
-					     : path_make_file_in_root(b->root_fd, rule->path, 0644);
-		return target < 0 ? sbx_fail(err, SBX_E_SYSTEM, -target, "make the place of \"%s\"",
-					     rule->path)
-				  : 0;
+	if (fstat(b->roots[n].fd, &st) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "look at root \"%s\"", rule->path);
+	if (!rule->write) {
+		clone = mount_tree_clone_fd(b->roots[n].fd, false);
+		if (clone < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, -clone, "clone root \"%s\"", rule->path);
+		r = view_attach(b, clone, rule->path, S_ISDIR(st.st_mode), err);
+		return r < 0 ? r : view_root_fill(b, n, clone, err);
 	}
-	clone = mount_tree_clone_fd(fd, true);
-	if (clone < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -clone, "clone root \"%s\"", rule->path);
-	return view_attach(b, clone, rule->path, S_ISDIR(st.st_mode), err);
+	target = S_ISDIR(st.st_mode) ? path_make_dirs_in_root(b->root_fd, rule->path, 0755)
+				     : path_make_file_in_root(b->root_fd, rule->path, 0644);
+	return target < 0 ? sbx_fail(err, SBX_E_SYSTEM, -target, "make the place of \"%s\"",
+				     rule->path)
+			  : 0;
 }
 
 static int new_root(struct view_build *b, struct sbx_error *err)
 {
-	cleanup_fd int fd =
-		mount_new_filesystem("tmpfs", "tmpfs", "mode=0755,size=1m,nr_inodes=4096",
-				     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	cleanup_fd int fd = view_new_tmpfs(b, "tmpfs", "mode=0755,size=1m,nr_inodes=4096",
+					   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	int r = fd < 0 ? fd : mount_tree_attach(fd, b->source_fd);
 
 	if (r < 0)
@@ -558,7 +566,7 @@ static int place_rest(struct view_build *b, struct sbx_error *err)
 	for (i = 0; r == 0 && i < ARRAY_SIZE(own_mounts); i++)
 		r = place_own_mount(b, own_mounts[i], err);
 	for (i = 0; r == 0 && i < policy->paths_n; i++)
-		r = place_root(b, &policy->paths[i], err);
+		r = place_root(b, i, err);
 	/* A working directory that is not in view is made, as everywhere, where it is missing. */
 	if (r == 0 && process && process->cwd) {
 		int fd = path_make_dirs_in_root(b->root_fd, process->cwd, 0755);

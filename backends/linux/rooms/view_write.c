@@ -118,7 +118,7 @@ bool view_replaces_shm(const struct view_build *b, const char *path, int fd)
 }
 
 /* As large as the one that is replaced. */
-static int replace_shm(const struct view_build *b, struct sbx_error *err)
+static int replace_shm(struct view_build *b, struct sbx_error *err)
 {
 	const char *path = view_stays[STAY_SHM].path;
 	cleanup_fd int target = view_open(b->root_fd, path), fd = -EBADF;
@@ -130,8 +130,8 @@ static int replace_shm(const struct view_build *b, struct sbx_error *err)
 		return 0;
 	snprintf(options, sizeof(options), "mode=1777,size=%llu",
 		 (unsigned long long)fs.f_blocks * (unsigned long long)fs.f_bsize);
-	fd = mount_new_filesystem("tmpfs", "shm", options,
-				  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	fd = view_new_tmpfs(b, "shm", options,
+			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	r = fd < 0 ? fd : mount_tree_attach(fd, target);
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "mount the container's own \"%s\"", path)
 		     : 0;
@@ -252,16 +252,19 @@ static int attach_writable(struct view_build *b, struct sbx_error *err)
 	for (i = 0; i < policy->paths_n; i++) {
 		cleanup_fd int target = -EBADF;
 
-		if (b->writable[i] < 0)
+		if (!policy->paths[i].write)
 			continue;
-		r = set_private_and(b->writable[i], MOUNT_ATTR_NODEV);
+		r = set_private_and(b->roots[i].clone, MOUNT_ATTR_NODEV);
 		if (r == 0)
 			r = target = view_open(b->root_fd, policy->paths[i].path);
 		if (r >= 0)
-			r = mount_tree_attach(b->writable[i], target);
+			r = mount_tree_attach(b->roots[i].clone, target);
 		if (r < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -r, "make root \"%s\" writable",
 					policy->paths[i].path);
+		r = view_root_fill(b, i, b->roots[i].clone, err);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -315,8 +318,7 @@ int view_mount_scratch(struct view_build *b, struct sbx_error *err)
 		 inodes > INODES_MIN ? inodes : INODES_MIN);
 	r = target < 0 ? target : 0;
 	if (r == 0) {
-		fd = mount_new_filesystem("tmpfs", "tmpfs", options,
-					  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+		fd = view_new_tmpfs(b, "tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 		r = fd < 0 ? fd : make_home(fd, view);
 	}
 	if (r == 0)

@@ -239,7 +239,6 @@ static int store_child(void *data, const struct run *run, struct sbx_error *err)
 	if (rc < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -rc, "read the container's process");
 	c->state.pid = run->pid;
-	c->state.cgroup = c->cgroup;
 	return state_save(c->dir_fd, &c->state, err);
 }
 
@@ -308,11 +307,10 @@ static int make_container(struct container *c, const struct create_request *requ
 	if (rc < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -rc, "read the own start time");
 	name_hook_group(c);
-	c->run.cgroup = &c->cgroup;
-	rc = cgroup_resolve(&c->plan->cgroup, &c->host, &c->cgroup, err);
+	c->run.cgroup = &c->state.cgroup;
+	rc = cgroup_resolve(&c->plan->cgroup, &c->host, &c->state.cgroup, err);
 	if (rc < 0)
 		return rc;
-	c->state.cgroup = c->cgroup;
 	rc = state_save(c->dir_fd, &c->state, err);
 	if (rc == 0)
 		rc = store_documents(c, err);
@@ -375,7 +373,7 @@ static int run_state_hooks(struct container *c, enum oci_hook_kind kind, const c
 	context.state_json = state.data;
 	context.state_len = state.len;
 	if (c->state.confined) {
-		hook_group_of(&c->cgroup, c->hook_group, &group);
+		hook_group_of(&c->state.cgroup, c->hook_group, &group);
 		hook_group_use(&group, &context);
 	}
 	if (kind != HOOK_POSTSTOP)
@@ -532,8 +530,7 @@ int container_open(struct container *c, const struct global_options *global, con
 		return c->dir_fd;
 	rc = open_state(c, id, lock, err);
 	cgroup_forget_replaced(&c->state.cgroup);
-	c->cgroup = c->state.cgroup;
-	c->run.cgroup = &c->cgroup;
+	c->run.cgroup = &c->state.cgroup;
 	name_hook_group(c);
 	return rc;
 }
@@ -611,12 +608,12 @@ int container_destroy(struct container *c, struct sbx_error *err)
 	container_kill_first(&c->state);
 	/* The groups were made, if at all, after the only state that was saved. */
 	if (c->state.pid == 0)
-		cgroup_remove_abandoned(&c->cgroup);
+		cgroup_remove_abandoned(&c->state.cgroup);
 	if (c->state.confined)
-		hook_group_destroy(&c->cgroup, c->hook_group);
+		hook_group_destroy(&c->state.cgroup, c->hook_group);
 	/* Without a pid namespace of its own the group may still be populated. */
-	rc = cgroup_signal_all(&c->cgroup, SIGKILL, &removal);
-	rc = cgroup_remove(&c->cgroup, rc < 0 ? NULL : &removal);
+	rc = cgroup_signal_all(&c->state.cgroup, SIGKILL, &removal);
+	rc = cgroup_remove(&c->state.cgroup, rc < 0 ? NULL : &removal);
 	if (rc == 0)
 		rc = rdt_remove(c, &removal);
 	if (rc < 0) {

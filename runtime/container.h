@@ -25,7 +25,6 @@ struct container {
 	struct host_facts host;
 	struct plan *plan;
 	struct report report;
-	struct cgroup cgroup;
 	char hook_group[HOOK_GROUP_NAME_BYTES];
 	struct run run;
 };

@@ -29,7 +29,7 @@
 
 #define PAGE 4096UL
 /* What create and run use of the 32 pages that the kernel maps at execve. */
-#define STACK_TOUCHED (18 * PAGE)
+#define STACK_TOUCHED (15 * PAGE)
 
 #define HIDDEN __attribute__((visibility("hidden")))
 

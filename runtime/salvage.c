@@ -23,7 +23,7 @@ static enum cgroup_manager find_manager(const struct global_options *global, con
 						       : CGROUP_MANAGER_CGROUPFS;
 }
 
-/* Into c->cgroup, which has no hierarchy where nothing is found. */
+/* Into c->state.cgroup, which has no hierarchy where nothing is found. */
 static int find_cgroup(struct container *c, const struct global_options *global, const char *id,
 		       struct sbx_error *err)
 {
@@ -41,8 +41,8 @@ static int find_cgroup(struct container *c, const struct global_options *global,
 	host_probe(&c->host);
 	rc = room_cgroup.plan(&plan, NULL, err);
 	if (rc == 0)
-		rc = cgroup_resolve(&plan.cgroup, &c->host, &c->cgroup, err);
-	return rc < 0 ? rc : cgroup_recover(&c->cgroup, err);
+		rc = cgroup_resolve(&plan.cgroup, &c->host, &c->state.cgroup, err);
+	return rc < 0 ? rc : cgroup_recover(&c->state.cgroup, err);
 }
 
 static int end_processes(struct container *c, struct sbx_error *err)
@@ -50,8 +50,8 @@ static int end_processes(struct container *c, struct sbx_error *err)
 	struct sbx_error refused = {0};
 	int rc;
 
-	rc = cgroup_signal_all(&c->cgroup, SIGKILL, &refused);
-	rc = cgroup_remove(&c->cgroup, rc < 0 ? NULL : &refused);
+	rc = cgroup_signal_all(&c->state.cgroup, SIGKILL, &refused);
+	rc = cgroup_remove(&c->state.cgroup, rc < 0 ? NULL : &refused);
 	if (rc < 0 && err)
 		*err = refused;
 	return rc;
@@ -64,10 +64,9 @@ int container_salvage(struct container *c, const struct global_options *global, 
 	int rc = 0;
 
 	memset(&c->state, 0, sizeof(c->state));
-	memset(&c->cgroup, 0, sizeof(c->cgroup));
 	if (!store_is_unused(c->dir_fd)) {
 		if (find_cgroup(c, global, id, &unknown) < 0) {
-			c->cgroup.n = 0;
+			c->state.cgroup.n = 0;
 			log_warning("what \"%s\" left running is not found: %s", id,
 				    unknown.message);
 		}

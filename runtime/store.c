@@ -139,7 +139,7 @@ static int walk_step(struct walk *w, struct sbx_error *err)
 {
 	size_t len = strcspn(w->rest + 1, "/");
 	cleanup_fd int fd = -EBADF;
-	char name[NAME_MAX + 1], path[2 * PATH_MAX];
+	char name[NAME_MAX + 1], path[PATH_MAX + NAME_MAX + 2];
 	struct stat st;
 	int rc;
 
@@ -210,31 +210,31 @@ static int given_root(struct walk *w, const char *root, struct sbx_error *err)
 int store_open(struct store *store, const char *root, bool create, struct sbx_error *err)
 {
 	struct walk w = {.dir_fd = -EBADF, .create = create};
-	char wanted[PATH_MAX];
 	int rc = root ? given_root(&w, root, err) : default_root(&w, err);
 
 	store->root_fd = -EBADF;
 	store->root[0] = '\0';
 	if (rc < 0)
 		return rc;
-	memcpy(wanted, w.rest, sizeof(wanted));
+	snprintf(store->root, sizeof(store->root), "%s", w.rest); /* as it is wanted */
 	rc = walk_from_root(&w, err);
 	while (rc == 0 && w.rest[0] != '\0')
 		rc = walk_step(&w, err);
 	if (rc == -ENOENT && !create) {
 		cleanup_close_fd(&w.dir_fd);
-		memcpy(store->root, wanted, sizeof(store->root));
 		return 0; /* nothing was ever made: an empty store */
 	}
 	if (rc < 0) {
 		cleanup_close_fd(&w.dir_fd);
-		return sbx_prefix(err,
-				  root ? "open the runtime root \"%s\""
-				       : "open the runtime root \"%s\" (--root or XDG_RUNTIME_DIR "
-					 "names another)",
-				  wanted);
+		sbx_prefix(err,
+			   root ? "open the runtime root \"%s\""
+				: "open the runtime root \"%s\" (--root or XDG_RUNTIME_DIR names "
+				  "another)",
+			   store->root);
+		store->root[0] = '\0';
+		return rc;
 	}
-	memcpy(store->root, w.done, sizeof(store->root));
+	snprintf(store->root, sizeof(store->root), "%s", w.done);
 	store->root_fd = w.dir_fd;
 	return 0;
 }

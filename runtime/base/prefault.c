@@ -10,11 +10,16 @@
 #define HEAP_MAX    (64 * PAGE)
 #define HEAP_SHARED (10 * PAGE) /* what both sides of a clone go on writing */
 #define HEAP_KEPT   (1 << 20)	/* bytes: neither mapped apart nor given back */
-#define STACK_BELOW (4 * PAGE)
-#define STACK_ABOVE (12 * PAGE)
+#define STACK_BELOW (2 * PAGE)
+#define STACK_ABOVE (8 * PAGE)
 
 /* Set by the linker: end(3). */
 extern char __executable_start[], etext[], __data_start[], end[];
+
+/* Where the program has its own entry, it is linked in an order (entry.c): what lies between these
+ * two is hardly used. */
+extern const char crypto_hash_sha256_init[] __attribute__((weak));
+extern const char sbx_entry[] __attribute__((weak));
 
 static uintptr_t heap_start;
 
@@ -51,6 +56,12 @@ void prefault_parent(void)
 
 void prefault_child(void)
 {
-	populate((uintptr_t)__executable_start, (uintptr_t)etext, MADV_POPULATE_READ);
+	uintptr_t code = (uintptr_t)__executable_start;
+
+	if (sbx_entry) {
+		populate(code, (uintptr_t)crypto_hash_sha256_init, MADV_POPULATE_READ);
+		code = (uintptr_t)sbx_entry;
+	}
+	populate(code, (uintptr_t)etext, MADV_POPULATE_READ);
 	prefault_parent();
 }

@@ -37,7 +37,7 @@ static int print_event(const struct container *c, const char *type, bool with_st
 	json_write_string(&w, "type", type);
 	json_write_string(&w, "id", c->state.id);
 	if (with_stats)
-		rc = cgroup_write_stats(&c->cgroup, "data", &w);
+		rc = cgroup_write_stats(&c->state.cgroup, "data", &w);
 	json_end_object(&w);
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "read the statistics")
 		      : output_print(&out, err);
@@ -45,7 +45,7 @@ static int print_event(const struct container *c, const char *type, bool with_st
 
 static int print_ooms(const struct container *c, uint64_t *seen, struct sbx_error *err)
 {
-	uint64_t now = cgroup_oom_kills(&c->cgroup);
+	uint64_t now = cgroup_oom_kills(&c->state.cgroup);
 	int rc = 0;
 
 	for (; rc == 0 && *seen < now; (*seen)++)
@@ -56,7 +56,7 @@ static int print_ooms(const struct container *c, uint64_t *seen, struct sbx_erro
 /* Until the container's first process has ended. */
 static int follow(const struct container *c, int pidfd, uint64_t interval_ms, struct sbx_error *err)
 {
-	uint64_t kills = cgroup_oom_kills(&c->cgroup), left = interval_ms;
+	uint64_t kills = cgroup_oom_kills(&c->state.cgroup), left = interval_ms;
 	struct pollfd end = {pidfd, POLLIN, 0};
 	int rc = 0;
 
@@ -87,7 +87,7 @@ static int events_of(const struct container *c, bool once, uint64_t interval_ms,
 	if (status != STATUS_RUNNING && status != STATUS_CREATED && status != STATUS_PAUSED)
 		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
 				"cannot print events of a container that is not running");
-	if (c->cgroup.n == 0)
+	if (c->state.cgroup.n == 0)
 		return sbx_fail(err, SBX_E_UNSUPPORTED, 0,
 				"print events of a container that has no cgroup");
 	if (once)

@@ -204,7 +204,7 @@ static int plan_exec(const struct invocation *in, struct container *c, struct sb
 		.id = c->state.id,
 		.bundle = c->state.bundle,
 		.rootfs = c->state.rootfs,
-		.cgroup_manager = c->cgroup.manager,
+		.cgroup_manager = c->state.cgroup.manager,
 		.listen_fds = inherit_listen_fds(),
 		.console_socket = invocation_value(in, "console-socket"),
 		.detached = invocation_flag(in, "detach"),
@@ -290,7 +290,7 @@ static int enter_groups(const struct invocation *in, struct container *c, struct
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < groups->count; i++)
-		rc = cgroup_open_sub(&c->cgroup, groups->list[i], &c->cgroup, err);
+		rc = cgroup_open_sub(&c->state.cgroup, groups->list[i], &c->state.cgroup, err);
 	return rc;
 }
 

@@ -43,14 +43,14 @@ static int signal_container(struct container *c, int sig, bool all, struct sbx_e
 	int rc;
 
 	/* What outlived the first process (no pid namespace of its own) is reached all the same. */
-	if (all && c->cgroup.n > 0)
-		return cgroup_signal_all(&c->cgroup, sig, err);
+	if (all && c->state.cgroup.n > 0)
+		return cgroup_signal_all(&c->state.cgroup, sig, err);
 	if (status == STATUS_STOPPED || c->state.pid <= 0)
 		return all ? 0 : fail_not_running(err);
 	rc = signal_first(c, sig, err);
 	/* A frozen process of cgroup v1, started or not, dies only when it is thawed. */
-	if (rc == 0 && sig == SIGKILL && cgroup_is_frozen(&c->cgroup))
-		rc = cgroup_thaw(&c->cgroup, err);
+	if (rc == 0 && sig == SIGKILL && cgroup_is_frozen(&c->state.cgroup))
+		rc = cgroup_thaw(&c->state.cgroup, err);
 	return rc;
 }
 

@@ -12,7 +12,7 @@ static int pause_container(struct container *c, struct sbx_error *err)
 		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
 				"cannot pause a container that is %s: container not running",
 				status_name(status));
-	return cgroup_freeze(&c->cgroup, err);
+	return cgroup_freeze(&c->state.cgroup, err);
 }
 
 static int run_pause(const struct invocation *in, struct sbx_error *err)

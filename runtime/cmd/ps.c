@@ -63,10 +63,10 @@ static int list_processes(struct container *c, bool json, struct sbx_error *err)
 	cleanup_buf struct buf out = BUF_INIT;
 	int n;
 
-	if (c->cgroup.n == 0)
+	if (c->state.cgroup.n == 0)
 		return sbx_fail(err, SBX_E_UNSUPPORTED, 0,
 				"list the processes of a container that has no cgroup");
-	n = cgroup_list_pids(&c->cgroup, &pids);
+	n = cgroup_list_pids(&c->state.cgroup, &pids);
 	if (n < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -n, "list the processes");
 	if (n > 0)

@@ -7,11 +7,12 @@
 static int resume_container(struct container *c, struct sbx_error *err)
 {
 	/* Asked of the freezer itself: a pause that was interrupted half-way must be undone too. */
-	if (!cgroup_is_frozen(&c->cgroup) && state_status(c->dir_fd, &c->state) != STATUS_PAUSED)
+	if (!cgroup_is_frozen(&c->state.cgroup) &&
+	    state_status(c->dir_fd, &c->state) != STATUS_PAUSED)
 		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
 				"cannot resume a container that is %s: container not paused",
 				status_name(state_status(c->dir_fd, &c->state)));
-	return cgroup_thaw(&c->cgroup, err);
+	return cgroup_thaw(&c->state.cgroup, err);
 }
 
 static int run_resume(const struct invocation *in, struct sbx_error *err)

@@ -262,18 +262,18 @@ static int update_container(const struct invocation *in, struct container *c, st
 		return rc;
 	if (state_status(c->dir_fd, &c->state) == STATUS_STOPPED)
 		return sbx_fail(err, SBX_E_CONTAINER_STATUS, ESRCH, "container not running");
-	if (c->cgroup.n == 0)
+	if (c->state.cgroup.n == 0)
 		return sbx_fail(err, SBX_E_UNSUPPORTED, 0,
 				"update the limits of a container that has no cgroup");
 	rc = check_devices(c, r, err);
 	if (rc == 0)
 		rc = inherit_memory_check(c, r, err);
 	if (rc == 0)
-		rc = cgroup_check_resources(&c->cgroup, r, err);
+		rc = cgroup_check_resources(&c->state.cgroup, r, err);
 	if (rc == 0)
 		rc = rdt_update(c, invocation_value(in, "l3-cache-schema"),
 				invocation_value(in, "mem-bw-schema"), err);
-	return rc < 0 ? rc : cgroup_update(&c->cgroup, r, err);
+	return rc < 0 ? rc : cgroup_update(&c->state.cgroup, r, err);
 }
 
 static int run_update(const struct invocation *in, struct sbx_error *err)

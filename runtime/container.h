@@ -13,7 +13,8 @@
 #include "runtime/cmd.h"
 #include "runtime/store.h"
 
-#define CONTAINER_ARENA_BYTES ((size_t)64 << 20)
+#define CONTAINER_ARENA_BYTES	   ((size_t)64 << 20)
+#define CONTAINER_CONFIG_BYTES_MAX ((size_t)16 << 20)
 
 struct container {
 	struct arena arena;

@@ -1,0 +1,132 @@
+/*
+ * From a bundle and the caller's word to the plan of a container. Nothing exists on the host yet.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/fd.h"
+#include "runtime/base/prefault.h"
+#include "runtime/container.h"
+#include "runtime/inherit.h"
+#include "runtime/notify.h"
+#include "runtime/profile_sources.h"
+
+static int open_bundle(struct container *c, const struct create_request *request,
+		       struct buf *config, struct sbx_error *err)
+{
+	const char *name = request->config_file ? request->config_file : "config.json";
+	char path[PATH_MAX];
+	int rc;
+
+	if (!realpath(request->bundle, path))
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, errno, "open bundle \"%s\"",
+				request->bundle);
+	c->state.bundle = arena_strdup(&c->arena, path);
+	c->run.bundle_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (c->run.bundle_fd < 0 || !c->state.bundle)
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, errno, "open bundle \"%s\"", path);
+	rc = fd_read_file_at(c->run.bundle_fd, name, CONTAINER_CONFIG_BYTES_MAX, config);
+	if (rc < 0)
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, -rc, "read \"%s\" of bundle \"%s\"%s",
+				name, path,
+				rc == -ENOENT ? " (`spec` writes one; run takes a bundle by a path "
+						"with a slash)"
+					      : "");
+	prefault_heap(config->len);
+	return 0;
+}
+
+static int open_rootfs(struct container *c, struct sbx_error *err)
+{
+	const char *path = c->spec->root_path;
+	char link[64], real[PATH_MAX];
+	ssize_t len;
+
+	if (!path)
+		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/root", "config.json has no root");
+	c->run.rootfs_fd = openat(c->run.bundle_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (c->run.rootfs_fd < 0)
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, errno, "open root \"%s\"", path);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", c->run.rootfs_fd);
+	len = readlink(link, real, sizeof(real) - 1);
+	if (len < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "name root \"%s\"", path);
+	real[len] = '\0';
+	c->state.rootfs = arena_strdup(&c->arena, real);
+	return c->state.rootfs ? 0 : sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "name root \"%s\"", path);
+}
+
+static bool is_host_root(int rootfs_fd)
+{
+	struct stat root, host;
+
+	return fstat(rootfs_fd, &root) == 0 && stat("/", &host) == 0 &&
+	       root.st_dev == host.st_dev && root.st_ino == host.st_ino;
+}
+
+static int resolve_policy(struct container *c, const struct plan_options *plan,
+			  struct sbx_error *err)
+{
+	struct profile_source_options options = {
+		.id = plan->id, .flag = plan->profile, .settings = plan->settings};
+	struct profile *profile = NULL;
+	struct profile_origin origin = {0};
+	int rc = profile_sources_resolve(&c->arena, c->spec, &options, &profile, &origin, err);
+
+	if (rc == 0)
+		rc = policy_build(&c->arena, c->spec, profile, &origin.sources, &c->policy, err);
+	if (rc == 0)
+		c->policy->exemption = origin.exemption;
+	return rc;
+}
+
+int container_plan(struct container *c, const struct global_options *global,
+		   const struct create_request *request, struct sbx_error *err)
+{
+	cleanup_buf struct buf config = BUF_INIT;
+	struct plan_options options = {
+		.id = request->id,
+		.no_pivot = request->no_pivot,
+		.no_new_keyring = request->no_new_keyring,
+		.cgroup_manager = global->cgroup_manager,
+		.preserve_fds = request->preserve_fds,
+		.listen_fds = inherit_listen_fds(),
+		.console_socket = request->console_socket,
+		.detached = request->detached,
+		.state_root = global->root,
+		.settings = global->config,
+		.profile = request->profile ? request->profile : global->profile,
+		.config = request->config_file,
+		.bundle_name = request->bundle,
+	};
+	int rc = open_bundle(c, request, &config, err);
+
+	if (rc == 0)
+		rc = oci_parse(&c->arena, config.data, config.len, &c->spec, err);
+	if (rc == 0)
+		rc = open_rootfs(c, err);
+	if (rc == 0)
+		rc = inherit_extend_environment(&c->arena, c->spec, options.listen_fds, err);
+	if (rc == 0)
+		rc = notify_extend_spec(&c->arena, c->spec, global->root, request->id, err);
+	if (rc == 0)
+		rc = resolve_policy(c, &options, err);
+	if (rc == 0 && c->policy->confined && notify_is_asked())
+		rc = sbx_fail(err, SBX_E_UNSUPPORTED, 0,
+			      "pass NOTIFY_SOCKET on under a profile: not built; unset it");
+	if (rc < 0)
+		return rc;
+	options.bundle = c->state.bundle;
+	options.rootfs = c->state.rootfs;
+	options.host_root = is_host_root(c->run.rootfs_fd);
+	host_probe(&c->host);
+	rc = plan_build(&c->arena, c->policy, &c->host, &options, &c->plan, &c->report, err);
+	c->run.plan = c->plan;
+	return rc;
+}

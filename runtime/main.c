@@ -259,6 +259,8 @@ static int run_verb(const struct cmd *cmd, const struct global_options *global, 
 				rc = cmd->run(&in, err);
 		}
 	}
+	for (size_t i = 0; i <= cmd->rows_n; i++)
+		free(values[i].list);
 	free(values);
 	free(rows);
 	return rc;

@@ -218,8 +218,9 @@ outside_under_race() {
 	set_script 'stat -Lc %t /dev/console 2>/dev/null; true'
 	is_made_inside() { [ ! -e "$HOST/made" ] && [ ! -e "$BUNDLE/rootfs$HOST" ]; }
 	run_rounds is_made_inside
+	# the control follows the link, under either name
+	wait_until 5 eval 'echo x >"$BUNDLE/rootfs/dev/link"; [ -e "$HOST/made" ]'
 	stop_race
-	wait_until 5 eval 'echo x >"$BUNDLE/rootfs/dev/link"; [ -e "$HOST/made" ]' # the control follows it
 }
 
 # ---- sysctls: CVE-2022-0811, CVE-2025-52881 ----------------------------------------------------------

@@ -40,7 +40,7 @@ struct option_row {
 
 struct option_values {
 	const char *value; /* last one, or "" for a given flag */
-	const char **list; /* of an option that may be given again; lives as long as the process */
+	const char **list; /* of an option that may be given again; until the verb ends */
 	size_t count;
 };
 

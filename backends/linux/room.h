@@ -104,6 +104,9 @@ static inline bool room_has_create_hooks(const struct plan *plan)
 /* The mount of config.json that path lies in, the last of several; mounts->n: none. (mounts.c) */
 size_t room_mount_of(const struct plan_mounts *mounts, const char *path);
 
+/* The mounts that stayed writable until all mount points in them were made. (mounts.c) */
+int room_mounts_make_read_only(struct run *run, struct sbx_error *err);
+
 /* Whose user namespace is not the runtime's, be it made or joined. */
 static inline bool room_has_userns(const struct plan *plan)
 {

@@ -54,8 +54,9 @@ struct view_shown {
 
 /* A root of the profile: what the name stood for when it was checked, and no second look-up. */
 struct view_root {
-	int fd;	   /* O_PATH, in the source tree */
-	int clone; /* of fd, detached, where it may be written; -EBADF */
+	int fd;		/* O_PATH, in the source tree */
+	int clone;	/* of fd, detached, where it may be written; -EBADF */
+	bool recursive; /* the clone has the mounts below */
 	struct view_shown shows;
 };
 
@@ -66,6 +67,7 @@ struct view_part {
 	struct view_shown shows; /* its folder */
 	bool is_root;		 /* of the profile; else of the closure, or a file system's */
 	bool writable, narrow;	 /* writable, but what is on the container's root is not */
+	bool recursive;		 /* the clone has the mounts below already */
 };
 
 /* A build in progress. */
@@ -123,10 +125,14 @@ int view_roots_open(struct view_build *b, struct sbx_error *err);
  * the writable ones, before anything becomes read-only. */
 int view_roots_clone(struct view_build *b, struct sbx_error *err);
 
-/* The root's mounts, to its clone at target_fd. */
-int view_root_fill(struct view_build *b, size_t n, int target_fd, struct sbx_error *err);
+/* Root number n as a part. */
+struct view_part view_root_part(const struct view_build *b, size_t n);
 
 void view_roots_close(struct view_build *b);
+
+/* A detached clone of the part's folder; says in it what it shows, and whether the kernel takes it
+ * only with the mounts below: those that a more privileged namespace made (mount_namespaces(7)). */
+int view_part_clone(const struct view_build *b, struct view_part *part, struct sbx_error *err);
 
 /* The mounts that belong below the part, to where its clone is attached, target_fd.
  * SBX_E_UNSAFE_PATH where another program moves folders meanwhile. */
@@ -144,6 +150,9 @@ int view_mounts_close(struct view_build *b, struct sbx_error *err);
 /* For room_mask: run->mount_fds become the mounts of the finished tree. SBX_E_UNSAFE_PATH where a
  * masked or read-only path would lie in another one than config.json has there. */
 int view_mounts_hand_over(struct view_build *b, struct sbx_error *err);
+
+/* fd is the root of a mount that shows the same folder of the same file system: a clone does. */
+bool view_is_mount_of(int fd, int original);
 
 /* The mount at fd is hidden: what was to be masked in it is no more. */
 void view_mounts_forget(struct view_build *b, int fd);

@@ -434,45 +434,6 @@ withholds_file_capabilities() {
 	assert_output again
 }
 
-@test 'a link of the image brings no bind of the bundle into a root' {
-	echo secret >"$HOST/secret"
-	mkdir -p "$WS/place"
-	ln -s workspace/place "$BUNDLE/rootfs/data"
-	bind_mount "$HOST" /data
-	run_script 'echo x >/workspace/place/f; cat /workspace/place/secret' # the control
-	assert_output secret
-	rm "$HOST/f"
-	for host in allow deny; do
-		use_profile ".host.read = \"$host\""
-		run_script 'echo x >/workspace/place/f; cat /workspace/place/secret'
-		assert_status 1
-		assert_stderr '"/data" comes to "/workspace/place" by a link'
-		[ ! -e "$HOST/f" ]
-	done
-	# named where it is, it is part of the root
-	edit_config '(.mounts[] | select(.destination == "/data")).destination = "/workspace/place"'
-	run_script 'echo x >/workspace/place/f; cat /workspace/place/secret'
-	assert_output secret
-	[ -e "$HOST/f" ]
-}
-
-@test 'host read deny: a link of the image in the place of a system folder shows no bind of the bundle' {
-	mkdir "$HOST/below"
-	echo secret >"$HOST/secret"
-	ln -s data "$BUNDLE/rootfs/lib32"
-	bind_mount "$HOST" /data
-	mkdir "$BUNDLE/rootfs/other"
-	echo of-the-image >"$BUNDLE/rootfs/other/f"
-	ln -s other "$BUNDLE/rootfs/libx32"
-	use_profile '.host.read = "deny"'
-	run_with_and_without 'cat /lib32/secret 2>/dev/null || echo none; cat /libx32/f'
-	assert_same control $'secret\nof-the-image' "$without"
-	assert_same 'under the profile' $'none\nof-the-image' "$with"
-	bind_mount "$HOST" /other/below
-	run_script 'cat /libx32/below/secret 2>/dev/null || echo none; cat /libx32/f'
-	assert_output $'none\nof-the-image'
-}
-
 @test 'a file system of another type is refused, as what it shows cannot be told' {
 	edit_config '.mounts += [{destination: "/data", type: "overlay", source: "overlay", options: ["lowerdir=/etc:/usr"]}]'
 	run_script 'test -e /data/passwd && echo ran'

@@ -463,7 +463,7 @@ static int apply_all(struct run *run, struct sbx_error *err)
 	return r;
 }
 
-static int make_late_read_only(struct run *run, struct sbx_error *err)
+int room_mounts_make_read_only(struct run *run, struct sbx_error *err)
 {
 	const struct plan_mounts *mounts = &run->plan->mounts;
 	size_t i;
@@ -492,7 +492,10 @@ static int mounts_apply(struct run *run, enum stage stage, struct sbx_error *err
 		return sbx_fail(err, SBX_E_INTERNAL, 0, "mounts were not prepared");
 	if (stage == STAGE_MOUNTS)
 		return apply_all(run, err);
-	return stage == STAGE_PIVOT ? make_late_read_only(run, err) : 0;
+	/* a view has it done before it clones them */
+	return stage == STAGE_PIVOT && run->plan->view.kind == VIEW_NONE
+		       ? room_mounts_make_read_only(run, err)
+		       : 0;
 }
 
 /* ---- dump ---- */

@@ -300,6 +300,8 @@ static int build(struct view_build *b, struct sbx_error *err)
 {
 	int r = prepare_devices(b, err);
 
+	if (r == 0 && b->plan->mounts.n)
+		r = room_mounts_make_read_only(b->run, err);
 	if (r == 0)
 		r = view_mounts_read(b, err);
 	if (r == 0)

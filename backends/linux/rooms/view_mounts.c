@@ -256,10 +256,11 @@ bool view_is_covered(const struct view_build *b, int fd, const struct mount_line
 	if (!line || n < 0 || (size_t)n >= sizeof(way))
 		return false;
 	for (;;) {
-		cleanup_fd int found = path_open_in_root_nofollow(fd, *way ? way : "/", O_PATH);
+		cleanup_fd int found = view_open(fd, *way ? way : "/");
+		uint64_t id = found < 0 ? 0 : mount_id(found);
 
 		if (found >= 0)
-			return !mount_line_is_on(&b->table, line, mount_id(found));
+			return id && !mount_line_is_on(&b->table, line, id);
 		slash = strrchr(way, '/');
 		if (!slash)
 			return false;
@@ -268,7 +269,7 @@ bool view_is_covered(const struct view_build *b, int fd, const struct mount_line
 }
 
 /* The same folder of the same file system, and the root of a mount: a clone is, too. */
-static bool is_mount_of(int fd, int original)
+bool view_is_mount_of(int fd, int original)
 {
 	struct statx stx, want;
 
@@ -276,6 +277,14 @@ static bool is_mount_of(int fd, int original)
 	       statx(original, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &want) == 0 &&
 	       (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) && stx.stx_ino == want.stx_ino &&
 	       stx.stx_dev_major == want.stx_dev_major && stx.stx_dev_minor == want.stx_dev_minor;
+}
+
+/* The line of a mount of config.json; NULL: it was not made, or is not listed. */
+static const struct mount_line *line_of_plan(const struct view_build *b, size_t i)
+{
+	uint64_t id = b->run->mount_ids[i];
+
+	return id ? mount_line_by_id(&b->table, id) : NULL;
 }
 
 /* Where something is to be masked in it, a mount must be found at its place, or be covered: else
@@ -286,17 +295,18 @@ static int check_places(struct view_build *b, struct sbx_error *err)
 	size_t i;
 
 	for (i = 0; i < mounts->n; i++) {
-		const char *path = mounts->v[i].destination;
-		cleanup_fd int fd = -EBADF;
 		int *kept = &b->run->mount_fds[i];
+		const struct mount_line *line = line_of_plan(b, i);
+		const char *place = line ? view_path_inside(b, line->point) : NULL;
+		cleanup_fd int fd = -EBADF;
 
-		if (*kept < 0 || room_mount_of(mounts, path) != i)
+		if (*kept < 0 || room_mount_of(mounts, mounts->v[i].destination) != i)
 			continue;
-		fd = path_open_in_root(b->source_fd, path, O_PATH, 0);
-		if (fd >= 0 && is_mount_of(fd, *kept))
+		fd = place ? view_open(b->source_fd, place) : -ENOENT;
+		if (fd >= 0 && view_is_mount_of(fd, *kept))
 			continue;
-		if (!view_is_covered(b, b->source_fd, view_line_of(b, *kept), path))
-			return view_fail_moved(path, err);
+		if (!place || !view_is_covered(b, b->source_fd, line, place))
+			return view_fail_moved(mounts->v[i].destination, err);
 		cleanup_close_fd(kept);
 	}
 	return 0;
@@ -337,7 +347,7 @@ int view_mounts_close(struct view_build *b, struct sbx_error *err)
 		if (view_holds_files(line) || is_stay(b, line) ||
 		    !mount_line_is_on(&b->table, line, root))
 			continue;
-		fd = inside ? path_open_in_root_nofollow(b->source_fd, inside, O_PATH) : -ENOENT;
+		fd = inside ? view_open(b->source_fd, inside) : -ENOENT;
 		if (fd < 0 || mount_id(fd) != line->id) {
 			if (inside && view_is_covered(b, b->source_fd, line, inside))
 				continue;
@@ -384,17 +394,33 @@ static const struct plan_mount *bind_of(const struct view_build *b, const struct
 	return NULL;
 }
 
+static bool is_in_readable_root(const struct policy *policy, const char *inside)
+{
+	size_t i;
+
+	for (i = 0; i < policy->paths_n; i++) {
+		if (policy->paths[i].read && path_is_below(inside, policy->paths[i].path))
+			return true;
+	}
+	return false;
+}
+
 bool view_is_hidden_bind(const struct view_build *b, int fd, const char *path)
 {
 	const struct mount_line *at;
 	const struct plan_mount *m = bind_of(b, view_line_of(b, fd), &at);
 	const char *inside = m ? view_path_inside(b, at->point) : NULL;
 
-	if (!inside || strcmp(inside, "/") == 0 || is_stay(b, at) ||
-	    view_replaces_shm(b, inside, fd) || view_touches_readable_root(b->plan->policy, inside))
+	if (!inside || is_in_readable_root(b->plan->policy, inside))
 		return false;
-	return !view_is_single_file(m->destination) ||
-	       (!is_in_closure(inside) && strcmp(m->destination, path) != 0);
+	/* replaced, but under this name alone */
+	if (strcmp(path, inside) == 0 && view_replaces_shm(b, inside, fd))
+		return false;
+	if (is_in_closure(inside))
+		return !view_is_single_file(m->destination);
+	/* one that holds a row of the closure, or what an engine binds in the place of a link */
+	return !path_is_below(path, inside) &&
+	       !(view_is_single_file(m->destination) && strcmp(m->destination, path) == 0);
 }
 
 int view_check_dev(const struct view_build *b, struct sbx_error *err)
@@ -422,25 +448,17 @@ void view_mounts_forget(struct view_build *b, int fd)
 	for (i = 0; id && i < b->plan->mounts.n; i++) {
 		int *kept = &b->run->mount_fds[i];
 
-		if (*kept >= 0 && mount_id(*kept) == id && is_mount_of(fd, *kept))
+		if (*kept >= 0 && mount_id(*kept) == id && view_is_mount_of(fd, *kept))
 			cleanup_close_fd(kept);
 	}
 }
 
 /* A new root has these of the bundle's mounts; of the others no path can be wanted. */
-static bool is_brought_along(const struct view_build *b, const char *destination)
+static bool is_brought_along(const struct view_build *b, const char *place)
 {
-	const struct policy *policy = b->plan->policy;
-	size_t i;
-
-	if (b->root_fd == b->source_fd || path_is_below(destination, "/dev") ||
-	    path_is_below(destination, "/proc") || path_is_below(destination, "/sys"))
-		return true;
-	for (i = 0; i < policy->paths_n; i++) {
-		if (policy->paths[i].read && path_is_below(destination, policy->paths[i].path))
-			return true;
-	}
-	return false;
+	return b->root_fd == b->source_fd || path_is_below(place, "/dev") ||
+	       path_is_below(place, "/proc") || path_is_below(place, "/sys") ||
+	       is_in_readable_root(b->plan->policy, place);
 }
 
 /* path is to be hidden, or to be read-only. */
@@ -448,18 +466,22 @@ static int hand_over(struct view_build *b, const char *path, struct sbx_error *e
 {
 	const struct plan_mounts *mounts = &b->plan->mounts;
 	size_t i = room_mount_of(mounts, path);
+	const struct mount_line *line;
 	cleanup_fd int fd = -EBADF;
+	const char *place;
 	int *kept;
 
 	if (i == mounts->n || b->run->mount_fds[i] < 0)
 		return 0;
 	kept = &b->run->mount_fds[i];
-	if (!is_brought_along(b, mounts->v[i].destination)) {
+	line = line_of_plan(b, i);
+	place = line ? view_path_inside(b, line->point) : NULL;
+	if (!place || !is_brought_along(b, place)) {
 		cleanup_close_fd(kept);
 		return 0;
 	}
-	fd = path_open_in_root(b->root_fd, mounts->v[i].destination, O_PATH, 0);
-	if (fd < 0 || !is_mount_of(fd, *kept)) {
+	fd = view_open(b->root_fd, place);
+	if (fd < 0 || !view_is_mount_of(fd, *kept)) {
 		view_fail_moved(mounts->v[i].destination, err);
 		return sbx_prefix(err, "mask \"%s\" or make it read-only", path);
 	}

@@ -18,6 +18,7 @@
 #include "backends/linux/mount_api.h"
 #include "backends/linux/view_build.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/fd.h"
 #include "runtime/base/kernel.h"
 #include "runtime/base/path.h"
 
@@ -96,30 +97,85 @@ static int set_attributes(const struct view_build *b, const struct view_part *pa
 	return sys_mount_setattr(fd, "", AT_EMPTY_PATH, &attr);
 }
 
+int view_part_clone(const struct view_build *b, struct view_part *part, struct sbx_error *err)
+{
+	int fd = mount_tree_clone_fd(part->fd, false);
+
+	part->recursive = fd == -EINVAL;
+	if (part->recursive)
+		fd = mount_tree_clone_fd(part->fd, true);
+	if (fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -fd, "clone \"%s\"", part->place);
+	if (!part->is_root)
+		view_shown_by(b, part->fd, part->place, &part->shows);
+	return fd;
+}
+
+/* A mount that the clone has already: to be hidden, or with the attributes that are due. */
+static int settle(struct view_build *b, const struct view_part *part, const struct mount_line *line,
+		  int fd, int there, bool hidden)
+{
+	if (!view_is_mount_of(there, fd))
+		return -ESTALE;
+	return hidden ? view_hide(b, there) : set_attributes(b, part, line, there);
+}
+
 static int bring(struct view_build *b, const struct view_part *part, const struct mount_line *line,
 		 const char *inside, int target_fd, struct sbx_error *err)
 {
 	const char *rest = inside + (strcmp(part->place, "/") == 0 ? 0 : strlen(part->place));
-	cleanup_fd int fd = path_open_in_root_nofollow(part->fd, rest, O_PATH);
-	cleanup_fd int clone = -EBADF, target = -EBADF;
+	cleanup_fd int fd = view_open(part->fd, rest), clone = -EBADF, target = -EBADF;
+	bool hidden;
 	int r;
 
 	if (fd < 0 || view_line_of(b, fd) != line)
 		return view_is_covered(b, part->fd, line, rest) ? 0
 								: view_fail_moved(line->point, err);
-	if (!part->is_root && view_is_hidden_bind(b, fd, inside)) {
+	hidden = !part->is_root && view_is_hidden_bind(b, fd, inside);
+	if (hidden)
 		view_mounts_forget(b, fd);
-		return 0;
-	}
-	if (!belongs(b, part, line, fd))
+	else if (!belongs(b, part, line, fd))
 		return view_fail_moved(line->point, err);
-	clone = mount_tree_clone_fd(fd, false);
-	r = clone < 0 ? clone : set_attributes(b, part, line, clone);
-	if (r == 0)
-		r = target = path_open_in_root_nofollow(target_fd, rest, O_PATH);
-	if (r >= 0)
-		r = mount_tree_attach(clone, target);
+	if (hidden && !part->recursive)
+		return 0;
+	r = target = view_open(target_fd, rest);
+	if (r >= 0 && part->recursive) {
+		r = settle(b, part, line, fd, target, hidden);
+	} else if (r >= 0) {
+		r = clone = mount_tree_clone_fd(fd, false);
+		if (r >= 0)
+			r = set_attributes(b, part, line, clone);
+		if (r >= 0)
+			r = mount_tree_attach(clone, target);
+	}
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "bring along \"%s\"", line->point) : 0;
+}
+
+/* What came along with a recursive clone belongs there as well. */
+static int check_recursive(struct view_build *b, const struct view_part *part, int target_fd,
+			   struct sbx_error *err)
+{
+	struct mount_table now;
+	uint64_t top;
+	size_t i;
+	int r = fd_mount_id(target_fd, &top);
+
+	if (r == 0)
+		r = mount_table_load(b->run->proc_fd, b->plan->arena, &now);
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "read the mount table");
+	for (i = 0; i < now.n; i++) {
+		const struct mount_line *line = &now.lines[i];
+		const char *inside = view_path_inside(b, line->point);
+		cleanup_fd int fd = -EBADF;
+
+		if (line->id == top || !mount_line_is_on(&now, line, top))
+			continue;
+		fd = inside ? view_open(b->root_fd, inside) : -ENOENT;
+		if (!belongs(b, part, line, fd))
+			return view_fail_moved(line->point, err);
+	}
+	return 0;
 }
 
 int view_part_fill(struct view_build *b, const struct view_part *part, int target_fd,
@@ -136,5 +192,5 @@ int view_part_fill(struct view_build *b, const struct view_part *part, int targe
 		    strcmp(inside, part->place) != 0)
 			r = bring(b, part, line, inside, target_fd, err);
 	}
-	return r;
+	return r == 0 && part->recursive ? check_recursive(b, part, target_fd, err) : r;
 }

@@ -150,7 +150,8 @@ static int check_binds(const struct view_build *b, const struct path_rule *rule,
 		const char *inside;
 
 		if (m->kind != MOUNT_BIND || m->remount ||
-		    path_is_below(m->destination, rule->path))
+		    path_is_below(m->destination, rule->path) ||
+		    view_is_single_file(m->destination))
 			continue;
 		line = mount_line_by_id(&b->table, b->run->mount_ids[i]);
 		inside = line ? view_path_inside(b, line->point) : NULL;
@@ -243,14 +244,34 @@ static bool is_narrow(const struct view_build *b, const struct view_root *root)
 	return b->plan->mounts.root_readonly && view_is_on_root(b, root->fd);
 }
 
-static int clone_root(const struct view_build *b, const struct path_rule *rule,
-		      struct view_root *root, struct sbx_error *err)
+struct view_part view_root_part(const struct view_build *b, size_t n)
 {
-	int r = root->clone = mount_tree_clone_fd(root->fd, false);
+	const struct path_rule *rule = &b->plan->policy->paths[n];
+	const struct view_root *root = &b->roots[n];
 
-	if (r >= 0 && is_narrow(b, root))
-		r = mount_tree_set(root->clone, false, MOUNT_ATTR_RDONLY, 0);
-	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "clone root \"%s\"", rule->path) : 0;
+	return (struct view_part){
+		.fd = root->fd,
+		.place = rule->path,
+		.shows = root->shows,
+		.is_root = true,
+		.writable = rule->write,
+		.narrow = is_narrow(b, root),
+		.recursive = root->recursive,
+	};
+}
+
+static int clone_root(struct view_build *b, size_t n, struct sbx_error *err)
+{
+	struct view_part part = view_root_part(b, n);
+	struct view_root *root = &b->roots[n];
+	int r = root->clone = view_part_clone(b, &part, err);
+
+	root->recursive = part.recursive;
+	if (r < 0 || !part.narrow)
+		return r < 0 ? r : 0;
+	r = mount_tree_set(root->clone, false, MOUNT_ATTR_RDONLY, 0);
+	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "make root \"%s\" read-only", part.place)
+		     : 0;
 }
 
 int view_roots_clone(struct view_build *b, struct sbx_error *err)
@@ -263,25 +284,9 @@ int view_roots_clone(struct view_build *b, struct sbx_error *err)
 		r = open_covered(b, &policy->paths[i], &b->roots[i], err);
 	for (i = 0; r == 0 && i < policy->paths_n; i++) {
 		if (policy->paths[i].write)
-			r = clone_root(b, &policy->paths[i], &b->roots[i], err);
+			r = clone_root(b, i, err);
 	}
 	return r;
-}
-
-int view_root_fill(struct view_build *b, size_t n, int target_fd, struct sbx_error *err)
-{
-	const struct path_rule *rule = &b->plan->policy->paths[n];
-	const struct view_root *root = &b->roots[n];
-	const struct view_part part = {
-		.fd = root->fd,
-		.place = rule->path,
-		.shows = root->shows,
-		.is_root = true,
-		.writable = rule->write,
-		.narrow = is_narrow(b, root),
-	};
-
-	return view_part_fill(b, &part, target_fd, err);
 }
 
 void view_roots_close(struct view_build *b)

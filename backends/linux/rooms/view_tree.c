@@ -22,6 +22,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/kernel.h"
 #include "runtime/base/path.h"
+#include "runtime/base/procfs.h"
 
 #define COVER_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 #define KEEPS_MAX   64
@@ -406,6 +407,66 @@ struct row {
 	bool directory;
 };
 
+static bool overlaps(const char *a, const char *b)
+{
+	return path_is_below(a, b) || path_is_below(b, a);
+}
+
+static bool overlaps_any(const struct strings *paths, const char *place)
+{
+	size_t i;
+
+	for (i = 0; i < paths->n; i++) {
+		if (overlaps(paths->v[i], place))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * fd was opened for the row at path. If a link of the image led elsewhere, what has its place there
+ * is bound by other rules under its own name: roots, masks, what is mounted there. Then it is a
+ * part of the image without any of these, or it is not shown. A single file may lie on another
+ * mount.
+ */
+static bool may_stand_for_row(const struct view_build *b, const char *path, int fd, bool directory)
+{
+	const struct policy *policy = b->plan->policy;
+	const struct mount_line *line = view_line_of(b, fd);
+	cleanup_fd int fds = procfs_open(b->run->proc_fd, "self/fd", O_RDONLY | O_DIRECTORY);
+	char real[PATH_MAX], name[16];
+	const char *place;
+	ssize_t n;
+	size_t i;
+
+	snprintf(name, sizeof(name), "%d", fd);
+	n = fds < 0 ? -1 : readlinkat(fds, name, real, sizeof(real) - 1);
+	if (n < 0)
+		return false;
+	real[n] = '\0';
+	place = view_path_inside(b, real);
+	if (!place)
+		return false;
+	if (strcmp(place, path) == 0)
+		return true;
+	if (!line || !view_holds_files(line) || (directory && !view_is_on_root(b, fd)) ||
+	    overlaps_any(&b->plan->mounts.masked, place) ||
+	    overlaps_any(&b->plan->mounts.readonly, place))
+		return false;
+	for (i = 0; i < policy->paths_n; i++) {
+		if (overlaps(policy->paths[i].path, place) &&
+		    (directory || !policy->paths[i].read))
+			return false;
+	}
+	for (i = 0; directory && i < b->table.n; i++) {
+		const char *inside = view_path_inside(b, b->table.lines[i].point);
+
+		if (inside && path_is_below(inside, place))
+			return false;
+	}
+	return true;
+}
+
 /* Look at one row before the new root covers the tree: from then on a ".." in a link would lead
  * into the new root. A link that leads out of the closure counts as what it leads to. */
 static int row_open(struct view_build *b, const char *path, struct row *row, struct sbx_error *err)
@@ -444,6 +505,8 @@ static int row_open(struct view_build *b, const char *path, struct row *row, str
 		view_mounts_forget(b, fd);
 		return 0;
 	}
+	if (!may_stand_for_row(b, path, fd, S_ISDIR(st.st_mode)))
+		return 0;
 	row->directory = S_ISDIR(st.st_mode);
 	row->fd = take_fd(&fd);
 	return 0;
@@ -460,9 +523,9 @@ static int row_place(struct view_build *b, const char *path, const struct row *r
 		return copy_link(b, path, row->link, err);
 	if (row->fd < 0)
 		return 0;
-	clone = mount_tree_clone_fd(row->fd, false);
+	clone = view_part_clone(b, &part, err);
 	if (clone < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -clone, "clone \"%s\"", path);
+		return clone;
 	r = make_parents(b->root_fd, path);
 	if (r == 0)
 		r = row->directory ? mkdirat(b->root_fd, path + 1, 0755)
@@ -472,7 +535,6 @@ static int row_place(struct view_build *b, const char *path, const struct row *r
 	r = sys_move_mount(clone, "", b->root_fd, path + 1, MOVE_MOUNT_F_EMPTY_PATH);
 	if (r < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -r, "put \"%s\" into the new root", path);
-	view_shown_by(b, row->fd, path, &part.shows);
 	return row->directory ? view_part_fill(b, &part, clone, err) : 0;
 }
 
@@ -507,12 +569,15 @@ static int place_own_mount(struct view_build *b, const char *path, struct sbx_er
 	 */
 	if (strcmp(path, "/dev") != 0 && !(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT))
 		return 0;
-	clone = mount_tree_clone_fd(fd, false);
-	if (clone < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -clone, "clone \"%s\"", path);
-	r = view_attach(b, clone, path, true, err);
+	if (view_is_hidden_bind(b, fd, path)) {
+		view_mounts_forget(b, fd);
+		return 0;
+	}
 	part.fd = fd;
-	view_shown_by(b, fd, path, &part.shows);
+	clone = view_part_clone(b, &part, err);
+	if (clone < 0)
+		return clone;
+	r = view_attach(b, clone, path, true, err);
 	return r < 0 ? r : view_part_fill(b, &part, clone, err);
 }
 
@@ -521,6 +586,7 @@ static int place_root(struct view_build *b, size_t n, struct sbx_error *err)
 {
 	const struct path_rule *rule = &b->plan->policy->paths[n];
 	cleanup_fd int clone = -EBADF, target = -EBADF;
+	struct view_part part;
 	struct stat st;
 	int r;
 
@@ -529,11 +595,12 @@ static int place_root(struct view_build *b, size_t n, struct sbx_error *err)
 	if (fstat(b->roots[n].fd, &st) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "look at root \"%s\"", rule->path);
 	if (!rule->write) {
-		clone = mount_tree_clone_fd(b->roots[n].fd, false);
+		part = view_root_part(b, n);
+		clone = view_part_clone(b, &part, err);
 		if (clone < 0)
-			return sbx_fail(err, SBX_E_SYSTEM, -clone, "clone root \"%s\"", rule->path);
+			return clone;
 		r = view_attach(b, clone, rule->path, S_ISDIR(st.st_mode), err);
-		return r < 0 ? r : view_root_fill(b, n, clone, err);
+		return r < 0 ? r : view_part_fill(b, &part, clone, err);
 	}
 	target = S_ISDIR(st.st_mode) ? path_make_dirs_in_root(b->root_fd, rule->path, 0755)
 				     : path_make_file_in_root(b->root_fd, rule->path, 0644);

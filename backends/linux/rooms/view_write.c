@@ -251,6 +251,7 @@ static int attach_writable(struct view_build *b, struct sbx_error *err)
 
 	for (i = 0; i < policy->paths_n; i++) {
 		cleanup_fd int target = -EBADF;
+		struct view_part part;
 
 		if (!policy->paths[i].write)
 			continue;
@@ -262,7 +263,8 @@ static int attach_writable(struct view_build *b, struct sbx_error *err)
 		if (r < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -r, "make root \"%s\" writable",
 					policy->paths[i].path);
-		r = view_root_fill(b, i, b->roots[i].clone, err);
+		part = view_root_part(b, i);
+		r = view_part_fill(b, &part, b->roots[i].clone, err);
 		if (r < 0)
 			return r;
 	}

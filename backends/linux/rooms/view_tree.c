@@ -571,7 +571,9 @@ static int place_own_mount(struct view_build *b, const char *path, struct sbx_er
 		return 0;
 	if (view_is_hidden_bind(b, fd, path)) {
 		view_mounts_forget(b, fd);
-		return 0;
+		cleanup_close_fd(&fd);
+		fd = path_make_dirs_in_root(b->root_fd, path, 0755);
+		return fd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -fd, "make \"%s\"", path) : 0;
 	}
 	part.fd = fd;
 	clone = view_part_clone(b, &part, err);

@@ -454,8 +454,7 @@ static bool may_stand_for_row(const struct view_build *b, const char *path, int 
 	    overlaps_any(&b->plan->mounts.readonly, place))
 		return false;
 	for (i = 0; i < policy->paths_n; i++) {
-		if (overlaps(policy->paths[i].path, place) &&
-		    (directory || !policy->paths[i].read))
+		if (overlaps(policy->paths[i].path, place) && (directory || !policy->paths[i].read))
 			return false;
 	}
 	for (i = 0; directory && i < b->table.n; i++) {

@@ -484,7 +484,7 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 }
 
 # covers process.apparmorProfile process.selinuxLabel linux.mountLabel
-@test 'labels: of a security module that the host does not have are refused by name, "unconfined" is none' {
+@test 'labels: of a security module that the host does not have are refused by name, unconfined is none' {
 	grep -qx Y /sys/module/apparmor/parameters/enabled 2>/dev/null && skip_host 'it has AppArmor'
 	[ ! -e /sys/fs/selinux/status ] || skip_host 'it has SELinux'
 	set_args true

@@ -14,3 +14,10 @@ bool device_node_is(const struct device_node *node, const struct stat *st)
 {
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(node->major, node->minor);
 }
+
+bool device_is_null(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == DEVICE_NULL;
+}

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 struct device_node {
 	const char *path;
@@ -20,5 +21,10 @@ extern const size_t device_nodes_n;
 
 /* st is the device that node names: an image may have put anything under its path. */
 bool device_node_is(const struct device_node *node, const struct stat *st);
+
+#define DEVICE_NULL makedev(1, 3)
+
+/* fd is a null device, whatever its path. */
+bool device_is_null(int fd);
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef SBX_LINUX_VIEW_BUILD_H
 #define SBX_LINUX_VIEW_BUILD_H
 
+#include <errno.h>
 #include <sys/types.h>
 
 #include "backends/linux/mount_table.h"
@@ -29,9 +30,6 @@ struct view_facts {
 /* Fill facts from the host's view: SBX_E_UNSAFE_PATH where a mount would show the runtime's state
  * or settings, or where a root lies in what must be covered. */
 int view_facts_gather(const struct run *run, struct view_facts *facts, struct sbx_error *err);
-
-/* path is in a readable root of the profile, or such a root is in it. */
-bool view_touches_readable_root(const struct policy *policy, const char *path);
 
 /* destination is a file that engines bind into every container: no folder with sockets. */
 bool view_is_single_file(const char *destination);
@@ -151,6 +149,9 @@ int view_mounts_close(struct view_build *b, struct sbx_error *err);
  * masked or read-only path would lie in another one than config.json has there. */
 int view_mounts_hand_over(struct view_build *b, struct sbx_error *err);
 
+/* The line of mount i of config.json; NULL: it was not made, or is not listed. */
+const struct mount_line *view_line_of_plan(const struct view_build *b, size_t i);
+
 /* fd is the root of a mount that shows the same folder of the same file system: a clone does. */
 bool view_is_mount_of(int fd, int original);
 
@@ -196,9 +197,10 @@ int view_mount_scratch(struct view_build *b, struct sbx_error *err);
 /* An O_PATH descriptor of path (absolute) below tree_fd, no link followed in any component. */
 int view_open(int tree_fd, const char *path);
 
-/* Attach mount_fd at path of the container's tree, the target made as a folder or an empty file
- * where it is missing. */
-int view_attach(struct view_build *b, int mount_fd, const char *path, bool directory,
-		struct sbx_error *err);
+/* What view_open() says where a path has nothing, or a link on the way. */
+static inline bool view_is_absent(int r)
+{
+	return r == -ENOENT || r == -ENOTDIR || r == -ELOOP;
+}
 
 #endif

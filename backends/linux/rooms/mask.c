@@ -16,15 +16,13 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "backends/linux/device_nodes.h"
 #include "backends/linux/mount_api.h"
 #include "backends/linux/room.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/path.h"
-
-#define NULL_DEVICE makedev(1, 3)
 
 /* Kernel memory, keys, timers, firmware and power readings: what tells about other containers. */
 static const char *const floor_masked[] = {
@@ -133,13 +131,6 @@ static int make_empty_directory(struct sbx_error *err)
 	return fd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -fd, "make an empty directory") : fd;
 }
 
-static bool is_null_device(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == NULL_DEVICE;
-}
-
 /* A mount of a node of our own, in a tmpfs that is attached over "/" only while it is cloned: what
  * runs here works by descriptors and does not notice. */
 static int clone_own_null_device(const struct run *run, struct sbx_error *err)
@@ -151,7 +142,7 @@ static int clone_own_null_device(const struct run *run, struct sbx_error *err)
 
 	if (dir < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -dir, "make a directory for a null device");
-	if (mknodat(dir, "null", S_IFCHR | 0666, NULL_DEVICE) < 0)
+	if (mknodat(dir, "null", S_IFCHR | 0666, DEVICE_NULL) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno,
 				"make a null device (the container has none at /dev/null)");
 	r = mount_tree_attach(dir, run->rootfs_fd);
@@ -169,7 +160,7 @@ static int clone_null_device(const struct run *run, struct sbx_error *err)
 	cleanup_fd int fd = -EBADF;
 	int r;
 
-	if (null < 0 || !is_null_device(null)) {
+	if (null < 0 || !device_is_null(null)) {
 		fd = clone_own_null_device(run, err);
 		if (fd < 0)
 			return fd;

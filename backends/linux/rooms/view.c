@@ -12,8 +12,8 @@
  * forgotten stays writable. Landlock repeats the same rules on objects (rooms/landlock.c).
  *
  * view_own.c looks at the host beforehand, view_mounts.c at what the tree is made of, view_roots.c
- * at what the profile opens of it; view_tree.c and view_write.c hold the steps, view_parts.c is how
- * a folder comes into the container's tree.
+ * at what the profile opens of it; view_tree.c, view_closure.c and view_write.c hold the steps,
+ * view_parts.c is how a folder comes into the container's tree.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -56,7 +56,8 @@ bool view_is_single_file(const char *destination)
 	return false;
 }
 
-bool view_touches_readable_root(const struct policy *policy, const char *path)
+/* path is in a readable root of the profile, or such a root is in it. */
+static bool touches_readable_root(const struct policy *policy, const char *path)
 {
 	size_t i;
 
@@ -86,7 +87,7 @@ static const char *host_folder(const struct plan *plan)
 			continue;
 		if (plan->view.kind == VIEW_BUNDLE)
 			return m->destination;
-		if (view_touches_readable_root(plan->policy, m->destination))
+		if (touches_readable_root(plan->policy, m->destination))
 			return m->destination;
 	}
 	return NULL;

@@ -279,8 +279,7 @@ bool view_is_mount_of(int fd, int original)
 	       stx.stx_dev_major == want.stx_dev_major && stx.stx_dev_minor == want.stx_dev_minor;
 }
 
-/* The line of a mount of config.json; NULL: it was not made, or is not listed. */
-static const struct mount_line *line_of_plan(const struct view_build *b, size_t i)
+const struct mount_line *view_line_of_plan(const struct view_build *b, size_t i)
 {
 	uint64_t id = b->run->mount_ids[i];
 
@@ -296,7 +295,7 @@ static int check_places(struct view_build *b, struct sbx_error *err)
 
 	for (i = 0; i < mounts->n; i++) {
 		int *kept = &b->run->mount_fds[i];
-		const struct mount_line *line = line_of_plan(b, i);
+		const struct mount_line *line = view_line_of_plan(b, i);
 		const char *place = line ? view_path_inside(b, line->point) : NULL;
 		cleanup_fd int fd = -EBADF;
 
@@ -320,9 +319,7 @@ static int check_listed(const struct view_build *b, struct sbx_error *err)
 	size_t i;
 
 	for (i = 0; i < mounts->n && !room_has_create_hooks(b->plan); i++) {
-		uint64_t id = b->run->mount_ids[i];
-
-		if (id && !mount_line_by_id(&b->table, id))
+		if (b->run->mount_ids[i] && !view_line_of_plan(b, i))
 			return view_fail_moved(mounts->v[i].destination, err);
 	}
 	return 0;
@@ -474,7 +471,7 @@ static int hand_over(struct view_build *b, const char *path, struct sbx_error *e
 	if (i == mounts->n || b->run->mount_fds[i] < 0)
 		return 0;
 	kept = &b->run->mount_fds[i];
-	line = line_of_plan(b, i);
+	line = view_line_of_plan(b, i);
 	place = line ? view_path_inside(b, line->point) : NULL;
 	if (!place || !is_brought_along(b, place)) {
 		cleanup_close_fd(kept);

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
+#include "backends/linux/device_nodes.h"
 #include "backends/linux/mount_api.h"
 #include "backends/linux/view_build.h"
 #include "runtime/base/cleanup.h"
@@ -48,14 +48,6 @@ static bool is_own_device(const struct view_build *b, dev_t device)
 	return false;
 }
 
-/* A null device is what covers a file. */
-static bool is_null_device(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
-}
-
 /* The table of the bundle's finished tree had this below place. */
 static bool was_below(const struct view_build *b, const char *place, const struct mount_line *line)
 {
@@ -72,14 +64,15 @@ static bool was_below(const struct view_build *b, const char *place, const struc
 	return false;
 }
 
-/* It shows what the part may show: what was below, what the part shows itself, or nothing. */
+/* It shows what the part may show: what was below, what the part shows itself, or nothing (a null
+ * device is what covers a file). */
 static bool belongs(const struct view_build *b, const struct view_part *part,
 		    const struct mount_line *line, int fd)
 {
 	return is_own_device(b, line->device) ||
 	       (part->shows.line && part->shows.line->device == line->device &&
 		path_is_below(line->root, part->shows.folder)) ||
-	       was_below(b, part->place, line) || is_null_device(fd);
+	       was_below(b, part->place, line) || device_is_null(fd);
 }
 
 /* A writable part is filled after the sweep: what the bundle or we had closed stays so. */

@@ -153,7 +153,7 @@ static int check_binds(const struct view_build *b, const struct path_rule *rule,
 		    path_is_below(m->destination, rule->path) ||
 		    view_is_single_file(m->destination))
 			continue;
-		line = mount_line_by_id(&b->table, b->run->mount_ids[i]);
+		line = view_line_of_plan(b, i);
 		inside = line ? view_path_inside(b, line->point) : NULL;
 		if (inside && path_is_below(inside, rule->path))
 			return sbx_fail_at(

@@ -43,19 +43,19 @@ marker_is_empty() {
 # Runs the container again and again while the race is on. What was mounted must be inside each time
 # that the set-up succeeded; the set-up may fail, but not always.
 run_in_race() {
-	local i good=0 end=$((SECONDS + 40))
+	local round good=0
 
-	for ((i = 0; i < 200 && (SECONDS < end || good == 0); i++)); do
+	for round in {1..200}; do
 		run_sbx run --bundle "$BUNDLE" "$ID"
 		if [ "$status" = 0 ]; then
 			good=$((good + 1))
 			[ "$output" = 1 ] || {
-				echo "round $i: the mount is not inside: $output" >&2
+				echo "round $round: the mount is not inside: $output" >&2
 				return 1
 			}
 		fi
 		marker_is_empty || {
-			echo "round $i: something was made on the host" >&2
+			echo "round $round: something was made on the host" >&2
 			return 1
 		}
 	done

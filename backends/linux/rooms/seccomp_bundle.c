@@ -410,7 +410,7 @@ static bpf_label machine_tree(struct compiler *c, const struct machine *machine,
 {
 	/* Each name opens and closes at most one range, or two by i386's second road. */
 	size_t max = 8 + 4 * names_count(c->seccomp) * 2, n = 0;
-	cleanup_free struct bpf_range *ranges = calloc(max, sizeof(*ranges));
+	cleanup_free struct bpf_range *ranges = reallocarray(NULL, max, sizeof(*ranges));
 	bool is_x86_64 = machine->kernel == AUDIT_ARCH_X86_64;
 	bpf_label tree;
 

@@ -27,6 +27,8 @@
 #define DEFAULT_ROOT	"/run/" ROOT_NAME
 #define ROOT_LINKS_MAX	8
 #define LOCK_TRIES	100
+#define LOCK_WAIT_MS	10000
+#define LOCK_POLL_MS	5
 #define CONTAINER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* ---- the runtime root ---- */
@@ -272,19 +274,32 @@ static int fail_unknown(const char *id, struct sbx_error *err)
 	return sbx_fail(err, SBX_E_CONTAINER_UNKNOWN, 0, "container does not exist: \"%s\"", id);
 }
 
+static const int lock_operations[] = {
+	[STORE_LOCK_NONE] = LOCK_UN,
+	[STORE_LOCK_SHARED] = LOCK_SH,
+	[STORE_LOCK_EXCLUSIVE] = LOCK_EX,
+};
+
 static int lock_directory(int fd, enum store_lock lock)
 {
-	static const int operations[] = {
-		[STORE_LOCK_NONE] = LOCK_UN,
-		[STORE_LOCK_SHARED] = LOCK_SH,
-		[STORE_LOCK_EXCLUSIVE] = LOCK_EX,
-	};
-
-	while (flock(fd, operations[lock]) < 0) {
+	while (flock(fd, lock_operations[lock]) < 0) {
 		if (errno != EINTR)
 			return -errno;
 	}
 	return 0;
+}
+
+/* -EWOULDBLOCK: the holder's hook may hang, or be who asks. */
+static int lock_directory_soon(int fd, enum store_lock lock)
+{
+	for (int waited = 0; waited < LOCK_WAIT_MS; waited += LOCK_POLL_MS) {
+		if (flock(fd, lock_operations[lock] | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		usleep(LOCK_POLL_MS * 1000);
+	}
+	return -EWOULDBLOCK;
 }
 
 /* The directory still is the one that its name leads to. */
@@ -332,7 +347,12 @@ int store_open_container(const struct store *store, const char *id, enum store_l
 			return fd;
 		if (lock == STORE_LOCK_NONE)
 			return take_fd(&fd);
-		rc = lock_directory(fd, lock);
+		rc = lock_directory_soon(fd, lock);
+		if (rc == -EWOULDBLOCK)
+			return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
+					"container \"%s\" has been in another command's hands for %d "
+					"seconds: a hook of it may hang (\"delete --force\" ends it)",
+					id, LOCK_WAIT_MS / 1000);
 		if (rc < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -rc, "lock container \"%s\"", id);
 		if (is_current(store, id, fd))

@@ -85,9 +85,10 @@ int store_check_id(const char *id, struct sbx_error *err);
 int store_create_container(const struct store *store, const char *id, struct sbx_error *err);
 
 /*
- * Open an existing container and lock it, waiting for whoever holds the lock. Returns the
- * directory's descriptor. SBX_E_CONTAINER_UNKNOWN, also where the container was removed while we
- * waited; SBX_E_UNSAFE_PATH where the directory is somebody else's.
+ * Open an existing container and lock it, waiting ten seconds at most for whoever holds the lock.
+ * Returns the directory's descriptor. SBX_E_CONTAINER_UNKNOWN, also where the container was removed
+ * while we waited; SBX_E_CONTAINER_STATUS where it is still held; SBX_E_UNSAFE_PATH where the
+ * directory is somebody else's.
  */
 enum store_lock { STORE_LOCK_NONE, STORE_LOCK_SHARED, STORE_LOCK_EXCLUSIVE };
 int store_open_container(const struct store *store, const char *id, enum store_lock lock,

@@ -107,6 +107,7 @@ struct plan_landlock {
 	bool used;
 	unsigned abi;
 	bool scope_abstract; /* the network namespace is shared: abstract sockets are cut here */
+	bool scope_signal;   /* the pid namespace is shared: signals are */
 };
 
 struct plan_seccomp {

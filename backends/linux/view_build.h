@@ -24,7 +24,6 @@ struct view_facts {
 	struct view_cover *covers;
 	size_t covers_n;
 	struct strings hidden; /* root "/": canonical folders to be empty */
-	dev_t host_mqueue;     /* device number of the host's /dev/mqueue, 0: none */
 };
 
 /* Fill facts from the host's view: SBX_E_UNSAFE_PATH where a mount would show the runtime's state

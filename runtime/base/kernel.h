@@ -223,6 +223,13 @@ static inline int sys_fsconfig(int fs_fd, unsigned int command, const char *key,
 	return syscall(__NR_fsconfig, fs_fd, command, key, value, aux) < 0 ? -errno : 0;
 }
 
+static inline int sys_fspick(int dirfd, const char *path, unsigned int flags)
+{
+	long fd = syscall(__NR_fspick, dirfd, path, flags);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
 static inline int sys_fsmount(int fs_fd, unsigned int flags, unsigned int attributes)
 {
 	long fd = syscall(__NR_fsmount, fs_fd, flags, attributes);

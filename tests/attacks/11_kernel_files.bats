@@ -131,3 +131,50 @@ shared() {
 	shared ipc
 }
 
+
+# What a namespace shows that the bundle shares with others: here that of a process beside, in its own.
+start_neighbour() {
+	unshare --pid --ipc --fork --kill-child --mount-proc sleep 1000 3>&- &
+	neighbour=$!
+	wait_until 5 eval 'first=$(cat /proc/$neighbour/task/$neighbour/children) && [ -n "$first" ]'
+	first=${first// /}
+}
+
+join_namespace() { # TYPE
+	edit_config '.linux.namespaces |= map(select(.type != $t)) + [{type: $t, path: $p}]' --arg t "$1" --arg p "/proc/$first/ns/$1"
+}
+
+@test 'attack 11: the processes of a shared pid namespace cannot be seen, changed or signalled' {
+	start_neighbour
+	join_namespace pid
+	edit_config '.process.user = {uid: 0, gid: 0}'
+	for access in '.host.read = "allow"' '.host.read = "deny"'; do
+		use_profile "$access"
+		run_with_and_without '[ ! -e /proc/1 ] || echo seen; [ "$(attack open /proc/1/oom_score_adj w)" != ok ] || echo changed
+			sleep 1000 & kill -0 1 2>/dev/null && echo signalled; [ -e /proc/$! ] && kill $! && echo own'
+		assert_same control $'seen\nchanged\nsignalled\nown' "$without"
+		assert_same 'under the profile' own "$with"
+	done
+	report_of
+	report_says '.entries[] | select(.feature == "signals").outcome == "enforced"'
+	report_says '.guarantees.processBoundary | not'
+	run --separate-stderr "$SBX_TEST_BIN/attack" without landlock "$SBX_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" "$ID"
+	assert_error 'the kernel has no Landlock'
+	edit_config '(.mounts[] | select(.destination == "/proc")) |= {destination: "/proc", type: "bind", source: "/proc", options: ["rbind"]}'
+	run_container
+	assert_error 'other processes than the container'
+	kill "$neighbour"
+}
+
+@test 'attack 11: the message queues of a shared IPC namespace cannot be changed' {
+	start_neighbour
+	join_namespace ipc
+	use_profile
+	run_with_and_without 'attack open /dev/mqueue/queue wc'
+	assert_same control ok "$without"
+	assert_same 'under the profile' EROFS "$with"
+	kill "$neighbour"
+	edit_config '.linux.namespaces |= map(if .type == "ipc" then {type} else . end)'
+	run_script 'attack open /dev/mqueue/queue wc' # the control: its own
+	assert_output ok
+}

@@ -484,6 +484,18 @@ delete_by_force() {
 	[ ! -s "$BATS_TEST_TMPDIR/run.err" ]
 }
 
+@test 'a verb does not wait for ever for one that hangs' {
+	start_hook_hangs
+	set_args true
+	create_container
+	in_background start start "$ID"
+	wait_until 10 test -e "$BUNDLE/rootfs/workspace/hangs"
+	run_sbx delete "$ID"
+	assert_error "in another command's hands"
+	delete_by_force
+	ends_with 1
+}
+
 @test 'start fails where the process ends before it executes the program' {
 	local round
 

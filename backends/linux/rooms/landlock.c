@@ -75,7 +75,20 @@ static bool shares_network(const struct plan *plan)
 	return !plan->namespaces.own_network_late && !(plan->namespaces.new_flags & CLONE_NEWNET);
 }
 
-static void plan_scope(struct plan *plan, struct report *report)
+static void plan_scope_signal(struct plan *plan, struct report *report)
+{
+	if (plan->namespaces.new_flags & CLONE_NEWPID)
+		return;
+	plan->landlock.scope_signal = plan->landlock.abi >= ABI_SCOPE;
+	report_add(report, "signals", "landlock",
+		   plan->landlock.scope_signal ? OUTCOME_ENFORCED : OUTCOME_UNENFORCED, 0,
+		   plan->landlock.scope_signal
+			   ? "only to those of the same set of processes"
+			   : "others of the shared pid namespace can be signalled: it needs "
+			     "Landlock ABI 6 (Linux 6.12)");
+}
+
+static void plan_scope_abstract(struct plan *plan, struct report *report)
 {
 	if (!shares_network(plan)) {
 		report_add(report, "abstractSockets", "namespace", OUTCOME_ENFORCED, 0,
@@ -112,7 +125,8 @@ static int landlock_plan(struct plan *plan, struct report *report, struct sbx_er
 	} else
 		report_add(report, "landlock", "landlock", OUTCOME_ENFORCED, CARRIES, "ABI %u",
 			   abi);
-	plan_scope(plan, report);
+	plan_scope_abstract(plan, report);
+	plan_scope_signal(plan, report);
 	return 0;
 }
 
@@ -274,7 +288,8 @@ static int ruleset_make(struct run *run, struct sbx_error *err)
 	struct rules rules = {.run = run, .handled = handled_rights(plan->landlock.abi)};
 	struct sys_landlock_ruleset attr = {
 		.handled_access_fs = rules.handled,
-		.scoped = plan->landlock.scope_abstract ? LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET : 0,
+		.scoped = (plan->landlock.scope_abstract ? LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET : 0) |
+			  (plan->landlock.scope_signal ? LANDLOCK_SCOPE_SIGNAL : 0),
 	};
 	cleanup_fd int fd = sys_landlock_create_ruleset(&attr, sizeof(attr), 0);
 	int r;
@@ -325,6 +340,7 @@ static void landlock_dump(const struct plan *plan, struct json_writer *w)
 	json_write_bool(w, "used", plan->landlock.used);
 	json_write_uint(w, "abi", plan->landlock.abi);
 	json_write_bool(w, "scopeAbstractSockets", plan->landlock.scope_abstract);
+	json_write_bool(w, "scopeSignals", plan->landlock.scope_signal);
 	json_end_object(w);
 }
 

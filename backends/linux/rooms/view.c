@@ -16,6 +16,7 @@
  * view_parts.c is how a folder comes into the container's tree.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +161,17 @@ static void report_host(const struct plan *plan, struct report *report)
 }
 
 /* It runs with the caller's rights in the host's namespaces, while the payload runs. */
+static void report_proc(const struct plan *plan, struct report *report)
+{
+	bool own = plan->namespaces.new_flags & CLONE_NEWPID;
+
+	report_add(report, "proc", "mount", own ? OUTCOME_ENFORCED : OUTCOME_NARROWED,
+		   GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY),
+		   own ? "at /proc, of the container's own processes; any other is hidden"
+		       : "at /proc, of its own Landlock domain; the others of the shared pid "
+			 "namespace are hidden");
+}
+
 static void report_poststart(const struct plan *plan, struct report *report)
 {
 	if (plan->spec->hooks.n[HOOK_POSTSTART])
@@ -227,6 +239,16 @@ static int check_types(const struct plan *plan, struct sbx_error *err)
 	return 0;
 }
 
+/* What hides the others is that they cannot be traced. */
+static int check_shared_pids(const struct plan *plan, struct sbx_error *err)
+{
+	if ((plan->namespaces.new_flags & CLONE_NEWPID) || plan->host->landlock_abi > 0)
+		return 0;
+	return sbx_fail(err, SBX_E_GUARANTEE_UNAVAILABLE, 0,
+			"hide the other processes of a shared pid namespace: the kernel has no "
+			"Landlock; add {\"type\": \"pid\"} to linux.namespaces");
+}
+
 static int view_plan(struct plan *plan, struct report *report, struct sbx_error *err)
 {
 	const struct policy *policy = plan->policy;
@@ -247,6 +269,8 @@ static int view_plan(struct plan *plan, struct report *report, struct sbx_error 
 	r = check_roots(policy, err);
 	if (r == 0)
 		r = check_types(plan, err);
+	if (r == 0)
+		r = check_shared_pids(plan, err);
 	if (r == 0 && view->host_is_root)
 		r = check_host_root(plan, err);
 	if (r < 0)
@@ -259,9 +283,7 @@ static int view_plan(struct plan *plan, struct report *report, struct sbx_error 
 	report_host(plan, report);
 	report_poststart(plan, report);
 	report_rules(plan, report);
-	report_add(report, "proc", "mount", OUTCOME_ENFORCED,
-		   GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY),
-		   "at /proc, of the container's own processes; any other is hidden");
+	report_proc(plan, report);
 	if (view_mount_at(plan, "/dev/shm") && !view_mounts_new(plan, "/dev/shm", "tmpfs"))
 		report_add(report, "shm", "mount", OUTCOME_NARROWED, 0,
 			   "what the bundle binds at /dev/shm is replaced by the container's own");

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@
 #include "backends/linux/view_build.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/kernel.h"
 #include "runtime/base/path.h"
 
 #define PROC_ROOT_INODE 1
@@ -154,23 +156,42 @@ static bool is_made(const struct view_build *b, const char *type, uint64_t id)
 	return false;
 }
 
-/* Made by the bundle for this container, at its place. The host's message queues are the same file
- * system in every namespace that shares them. */
+/* Made by the bundle for this container, at its place. Message queues are one file system for all
+ * that share the IPC namespace. The procfs of a shared pid namespace can be narrowed where it is a
+ * new instance. */
 static bool is_own_stay(const struct view_build *b, enum stay stay, int fd)
 {
 	const struct view_stay *row = &view_stays[stay];
+	unsigned long new_flags = b->plan->namespaces.new_flags;
 	struct statfs fs;
 	struct statx stx;
 
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_MODE, &stx) < 0 || fstatfs(fd, &fs) < 0 ||
 	    !(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) || (unsigned long)fs.f_type != row->magic)
 		return false;
-	if (stay == STAY_PROC)
-		return is_own_proc(fd);
-	if (!is_made(b, row->type, mount_id(fd)))
+	if (stay == STAY_PROC && !is_own_proc(fd))
 		return false;
-	return stay != STAY_MQUEUE ||
-	       makedev(stx.stx_dev_major, stx.stx_dev_minor) != b->facts->host_mqueue;
+	if (stay == STAY_PROC && (new_flags & CLONE_NEWPID))
+		return true;
+	if (stay == STAY_MQUEUE && !(new_flags & CLONE_NEWIPC))
+		return false;
+	return is_made(b, row->type, mount_id(fd));
+}
+
+/* Of the processes of a shared pid namespace only those that we may trace (procfs(5), hidepid), which
+ * in a Landlock domain are its own. */
+static int proc_narrow(int fd, struct sbx_error *err)
+{
+	cleanup_fd int fs_fd = sys_fspick(fd, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH);
+	int r = fs_fd < 0 ? fs_fd : mount_fs_set(fs_fd, "hidepid", "ptraceable");
+
+	if (r == 0)
+		r = sys_fsconfig(fs_fd, SYS_FSCONFIG_RECONFIGURE, NULL, NULL, 0);
+	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r,
+				"hide in /proc the other processes of a shared pid namespace (it "
+				"needs hidepid=ptraceable of Linux 5.8); give the container a pid "
+				"namespace of its own")
+		     : 0;
 }
 
 int view_fail_moved(const char *path, struct sbx_error *err)
@@ -182,10 +203,11 @@ int view_fail_moved(const char *path, struct sbx_error *err)
 }
 
 /* One that is not found at its place stays closed like all else. */
-static void stays_find(struct view_build *b)
+static int stays_find(struct view_build *b, struct sbx_error *err)
 {
 	struct statfs fs;
 	size_t i;
+	int r;
 
 	for (i = 0; i < STAY_COUNT; i++) {
 		cleanup_fd int fd = view_open(b->source_fd, view_stays[i].path);
@@ -193,10 +215,16 @@ static void stays_find(struct view_build *b)
 		b->stays[i].own = fd >= 0 && is_own_stay(b, (enum stay)i, fd);
 		if (!b->stays[i].own)
 			continue;
+		if (i == STAY_PROC && !(b->plan->namespaces.new_flags & CLONE_NEWPID)) {
+			r = proc_narrow(fd, err);
+			if (r < 0)
+				return r;
+		}
 		b->stays[i].mount_id = mount_id(fd);
 		b->stays[i].read_only = fstatfs(fd, &fs) < 0 || (fs.f_flags & ST_RDONLY);
 		b->stays[i].fd = take_fd(&fd);
 	}
+	return 0;
 }
 
 /* In a new root the names are ours alone. */
@@ -333,9 +361,10 @@ int view_mounts_close(struct view_build *b, struct sbx_error *err)
 
 	if (r == 0)
 		r = check_places(b, err);
+	if (r == 0)
+		r = stays_find(b, err);
 	if (r < 0)
 		return r;
-	stays_find(b);
 	for (i = 0; i < b->table.n; i++) {
 		const struct mount_line *line = &b->table.lines[i];
 		const char *inside = view_path_inside(b, line->point);

@@ -564,12 +564,8 @@ int view_facts_gather(const struct run *run, struct view_facts *facts, struct sb
 {
 	const struct plan *plan = run->plan;
 	struct gather g = {.plan = plan, .facts = facts, .proc_fd = run->proc_fd};
-	struct stat st;
-	int r;
+	int r = own_collect(&g);
 
-	if (stat("/dev/mqueue", &st) == 0)
-		facts->host_mqueue = st.st_dev;
-	r = own_collect(&g);
 	if (r < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -r, "look for the runtime's own files");
 	r = covers_collect(&g, err);

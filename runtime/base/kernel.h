@@ -48,9 +48,6 @@
 #ifndef __NR_pidfd_open
 #define __NR_pidfd_open 434
 #endif
-#ifndef __NR_clone3
-#define __NR_clone3 435
-#endif
 #ifndef __NR_close_range
 #define __NR_close_range 436
 #endif
@@ -85,7 +82,7 @@ static inline int sys_openat2(int dirfd, const char *path, const struct open_how
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* ---- clone3(2), pidfd_open(2), close_range(2), execveat(2) ---- */
+/* ---- pidfd_open(2), close_range(2), execveat(2) ---- */
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x00000080 /* 5.6 */
@@ -105,15 +102,6 @@ static inline int sys_openat2(int dirfd, const char *path, const struct open_how
 #ifndef PIDFD_NONBLOCK
 #define PIDFD_NONBLOCK O_NONBLOCK /* 5.10 */
 #endif
-
-/* The child's return is 0; it runs on a copy of the stack as after fork(2), without the C library's
- * fork handlers. args->exit_signal is normally SIGCHLD. */
-static inline pid_t sys_clone3(struct clone_args *args)
-{
-	long pid = syscall(__NR_clone3, args, sizeof(*args));
-
-	return pid < 0 ? -errno : (pid_t)pid;
-}
 
 static inline int sys_pidfd_open(pid_t pid, unsigned int flags)
 {

@@ -78,6 +78,17 @@ refused_without() {
 
 @test 'openat2' { works_without openat2; }
 @test 'clone3' { works_without clone3; }
+
+@test 'clone3: an id-mapped mount' {
+	edit_config '.mounts += [{destination: "/mapped", type: "bind", source: $s, options: ["bind"],
+		uidMappings: [{containerID: 0, hostID: 5000, size: 10}], gidMappings: [{containerID: 0, hostID: 6000, size: 10}]}]' \
+		--arg s "$BUNDLE/host"
+	set_script 'stat -c "%u %g" /mapped'
+	without clone3 run --bundle "$BUNDLE" "$ID"
+	assert_status 0
+	assert_output '5000 6000'
+}
+
 @test 'close_range' { works_without close_range; }
 
 # A pid alone may be another process's by the time that it is used: nothing is started or signalled by it.

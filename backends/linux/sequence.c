@@ -242,11 +242,6 @@ static int close_descriptors(struct sequence *seq, struct sbx_error *err)
 	qsort(keep, n, sizeof(keep[0]), compare_fds);
 	/* In exec the container's /proc does not show us: we are not in its pid namespace yet. */
 	rc = fd_close_from(run->proc_fd < 0 ? AT_FDCWD : run->proc_fd, 3 + passed, keep, n);
-	if (rc == -EACCES)
-		return sbx_fail(
-			err, SBX_E_UNSUPPORTED, 0,
-			"close descriptors: close_range is missing (it needs Linux 5.9 and no "
-			"seccomp filter that hides it), and the profile closes /proc");
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "close descriptors") : 0;
 }
 
@@ -423,10 +418,10 @@ static const struct stage_row exec_rows[] = {
 	{"early filter", STAGE_SECCOMP, SIDE_CHILD, .when = filters_early, .rooms = {&room_seccomp}},
 	{"privileges", STAGE_PRIVILEGES, SIDE_CHILD, .rooms = {&room_caps}},
 	{"executable", STAGE_EXECUTABLE, SIDE_CHILD, .rooms = {&room_payload}},
-	{"landlock", STAGE_LANDLOCK, SIDE_CHILD, .when = is_confined, .rooms = {&room_landlock}},
 	{"pass terminal", STAGE_TTY, SIDE_CHILD, .action = pass_terminal},
 	/* With a terminal it replaces 0-2 here: the caller's own are not the payload's to see. */
 	{"descriptors", STAGE_DESCRIPTORS, SIDE_CHILD, .rooms = {&room_tty}, .action = close_descriptors},
+	{"landlock", STAGE_LANDLOCK, SIDE_CHILD, .when = is_confined, .rooms = {&room_landlock}},
 	{"created", STAGE_CREATED, SIDE_CHILD, .action = wait_for_start},
 	{"await created", STAGE_CREATED, SIDE_RUNTIME, .action = await_created},
 	/*

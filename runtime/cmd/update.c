@@ -244,10 +244,24 @@ static int check_devices(struct container *c, const struct oci_resources *r, str
 
 /* ---- the verb ---- */
 
+struct change {
+	const struct invocation *in;
+	struct container *c;
+};
+
+static int change_rdt(void *data, struct sbx_error *err)
+{
+	const struct change *change = data;
+
+	return rdt_update(change->c, invocation_value(change->in, "l3-cache-schema"),
+			  invocation_value(change->in, "mem-bw-schema"), err);
+}
+
 static int update_container(const struct invocation *in, struct container *c, struct sbx_error *err)
 {
 	const char *document = invocation_value(in, "resources");
 	struct oci_resources *r = arena_alloc(&c->arena, sizeof(*r));
+	struct change change = {in, c};
 	int rc = 0;
 
 	if (!r)
@@ -268,12 +282,7 @@ static int update_container(const struct invocation *in, struct container *c, st
 	rc = check_devices(c, r, err);
 	if (rc == 0)
 		rc = inherit_memory_check(c, r, err);
-	if (rc == 0)
-		rc = cgroup_check_resources(&c->state.cgroup, r, err);
-	if (rc == 0)
-		rc = rdt_update(c, invocation_value(in, "l3-cache-schema"),
-				invocation_value(in, "mem-bw-schema"), err);
-	return rc < 0 ? rc : cgroup_update(&c->state.cgroup, r, err);
+	return rc < 0 ? rc : cgroup_update(&c->state.cgroup, r, change_rdt, &change, err);
 }
 
 static int run_update(const struct invocation *in, struct sbx_error *err)

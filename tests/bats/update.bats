@@ -82,6 +82,40 @@ setup() {
 	assert_error resources
 }
 
+# update_fails DOCUMENT TEXT
+update_fails() {
+	echo "$1" >"$BATS_TEST_TMPDIR/r.json"
+	run_sbx update -r "$BATS_TEST_TMPDIR/r.json" "$ID"
+	assert_error "$2"
+}
+
+@test 'an update that the kernel refuses in the middle changes nothing' {
+	cgroup_has cpu || skip_host 'no cpu controller'
+	cgroup_has cpuset || skip_host 'no cpuset controller'
+	edit_config '.linux.resources = {cpu: {shares: 2048}, pids: {limit: 55}}'
+	start_sleeper
+	before=$(value cpu cpu.shares cpu.weight)
+	state=$(cat "$ROOT/$ID/state")
+	update_fails '{"cpu": {"shares": 333, "cpus": "99999"}, "pids": {"limit": 77}}' cpu.cpus
+	[ "$(value cpu cpu.shares cpu.weight)" = "$before" ]
+	[ "$(value pids pids.max pids.max)" = 55 ]
+	# cgroup2 would kill instead
+	if [ -d /sys/fs/cgroup/memory ]; then
+		update_fails '{"memory": {"limit": 1024}, "cpu": {"shares": 444}, "pids": {"limit": 78}}' memory.limit
+		[ "$(value cpu cpu.shares cpu.weight)" = "$before" ]
+		[ "$(value pids pids.max pids.max)" = 55 ]
+	fi
+	[ "$(cat "$ROOT/$ID/state")" = "$state" ]
+}
+
+@test 'a limit that is left out is told once' {
+	[ -d /sys/fs/cgroup/memory ] || skip_host 'refused on cgroup2'
+	start_sleeper
+	run_sbx --log "$BATS_TEST_TMPDIR/log" --log-level warning update --kernel-memory 1m "$ID"
+	assert_status 0
+	[ "$(grep -c 'ignored.*memory.kernel' "$BATS_TEST_TMPDIR/log")" = 1 ]
+}
+
 @test 'a stopped container takes no limits' {
 	set_args true
 	create_container

@@ -142,6 +142,9 @@ int cgroup_bring(const struct cgroup *cg, pid_t pid, struct sbx_error *err);
 int cgroup_check_resources(const struct cgroup *cg, const struct oci_resources *resources,
 			   struct sbx_error *err);
 
+/* The limits that are asked for, "cpu.shares, pids.limit"; one of "none" is not. 0 or -ENOMEM. */
+int cgroup_name_limits(const struct oci_resources *resources, struct buf *out);
+
 /* What belongs to a change of limits and may refuse it. */
 typedef int (*cgroup_also_fn)(void *data, struct sbx_error *err);
 

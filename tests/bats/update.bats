@@ -116,6 +116,72 @@ update_fails() {
 	[ "$(grep -c 'ignored.*memory.kernel' "$BATS_TEST_TMPDIR/log")" = 1 ]
 }
 
+# refused OPTION VALUE WHY
+refused() {
+	run_sbx update "$1" "$2" "$ID"
+	assert_error "\"$1\" cannot be \"$2\": $3"
+}
+
+@test 'a number outside the range of its option is refused with the range' {
+	start_sleeper
+	run_sbx update --cpu-share 512 "$ID"
+	before=$(value cpu cpu.shares cpu.weight)
+	refused --cpu-share 1 'a number from 2 to 262144'
+	refused --cpu-share 999999 'a number from 2 to 262144'
+	refused --cpu-share -1 'a number from 2 to 262144'
+	refused --blkio-weight 5 'a number from 10 to 1000'
+	refused --blkio-weight 2000 'a number from 10 to 1000'
+	refused --cpu-idle 2 'a number from 0 to 1'
+	refused --memory -2 'a number of bytes'
+	refused --memory '' 'a number of bytes'
+	refused --memory 1t 'a number of bytes'
+	refused --pids-limit 0x10 'a decimal number, or -1'
+	refused --pids-limit -2 'a decimal number, or -1'
+	refused --cpu-period x 'a decimal number'
+	[ "$(value cpu cpu.shares cpu.weight)" = "$before" ]
+	# the ends, and 0 for "leave it", as managers send it
+	run_sbx update --cpu-share 2 --blkio-weight 0 "$ID"
+	assert_status 0
+	run_sbx update --cpu-share 262144 --memory 0 "$ID"
+	assert_status 0
+	before=$(value cpu cpu.shares cpu.weight)
+	run_sbx update --cpu-share 0 "$ID"
+	assert_status 0
+	[ "$(value cpu cpu.shares cpu.weight)" = "$before" ]
+}
+
+@test 'unified takes the files of limits alone, and says so' {
+	grep -q cgroup2 /proc/mounts || skip_host 'no cgroup2'
+	start_sleeper
+	for name in a memory cgroup.procs; do
+		update_fails "{\"unified\": {\"$name\": \"b\"}}" "set the cgroup file \"$name\": \"unified\" takes"
+		assert_stderr 'CONTROLLER.NAME'
+	done
+}
+
+@test 'no processes are a limit of none, in config.json and in an update' {
+	edit_config '.linux.resources.pids = {limit: 0}'
+	set_args sleep 1000
+	create_container
+	[ "$(value pids pids.max pids.max)" = 0 ]
+	run_sbx update --pids-limit 20 "$ID"
+	[ "$(value pids pids.max pids.max)" = 20 ]
+	run_sbx update --pids-limit 0 "$ID"
+	assert_status 0
+	[ "$(value pids pids.max pids.max)" = 0 ]
+	run_sbx update --pids-limit 21 "$ID"
+	run_sbx update -r - "$ID" <<<'{"pids": {"limit": 0}}'
+	assert_status 0
+	[ "$(value pids pids.max pids.max)" = 0 ]
+}
+
+@test 'a member that is unknown is ignored, as the specification demands' {
+	start_sleeper
+	run_sbx update -r - "$ID" <<<'{"pids": {"limit": 44, "later": 1}, "later": {"a": 1}}'
+	assert_status 0
+	[ "$(value pids pids.max pids.max)" = 44 ]
+}
+
 @test 'a stopped container takes no limits' {
 	set_args true
 	create_container

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -13,12 +14,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backends/linux/cgroup/internal.h"
 #include "backends/linux/doctor.h"
 #include "backends/linux/host.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/kernel.h"
 #include "runtime/base/proc.h"
 #include "runtime/base/procfs.h"
+
+#define USER_NAME_MAX 64
 
 typedef bool (*doctor_probe)(const struct host_facts *host, char *reason, size_t size);
 
@@ -118,10 +122,30 @@ static bool probe_openat2(const struct host_facts *host, char *reason, size_t si
 	return say(reason, size, fd < 0 ? -fd : 0);
 }
 
+/* Where a group of ours would be made: the caller's own, and for root the hierarchy's root. */
+static bool may_make_group(const struct cgroup_mount *m, bool is_root)
+{
+	char path[sizeof(m->mount) + sizeof(m->own)];
+	int n = snprintf(path, sizeof(path), "%s%s", m->mount, is_root ? "" : cgroup_mount_own(m));
+
+	return n > 0 && (size_t)n < sizeof(path) &&
+	       faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
+}
+
 static bool probe_cgroup(const struct host_facts *host, char *reason, size_t size)
 {
-	snprintf(reason, size, "layout %s", cgroup_mode_name(host->cgroup_mode));
-	return host->cgroup_mode != CGROUP_MODE_NONE;
+	bool is_root = host->euid == 0 && host->initial_userns;
+	struct cgroup_layout layout = {.n = 0};
+	size_t may = 0;
+
+	if (host->cgroup_mode != CGROUP_MODE_NONE && cgroup_discover(0, &layout, NULL) == 0)
+		for (size_t i = 0; i < layout.n; i++)
+			may += may_make_group(&layout.v[i], is_root);
+	snprintf(reason, size, "layout %s%s", cgroup_mode_name(host->cgroup_mode),
+		 may || layout.n == 0 ? ""
+		 : is_root	      ? ", read-only here"
+				      : ", but this user may make no group in its own");
+	return may > 0;
 }
 
 static bool is_installed(const char *name)
@@ -137,15 +161,53 @@ static bool is_installed(const char *name)
 	return false;
 }
 
+/* passwd(5), read here because the C library's way would load libraries into a static program; of
+ * users from elsewhere the environment has the name. */
+static void user_name(uid_t uid, char out[USER_NAME_MAX])
+{
+	const char *name = getenv("USER");
+	FILE *f = fopen("/etc/passwd", "re");
+	char line[512], found[USER_NAME_MAX];
+	unsigned id;
+
+	snprintf(out, USER_NAME_MAX, "%s", name ? name : "");
+	while (f && fgets(line, sizeof(line), f))
+		/* NOLINTNEXTLINE(cert-err34-c) */
+		if (sscanf(line, "%63[^:]:%*[^:]:%u:", found, &id) == 2 && id == uid)
+			memcpy(out, found, sizeof(found));
+	if (f)
+		fclose(f);
+}
+
+/* subuid(5): "NAME:FIRST:COUNT", the name or the number of the user. */
+static bool has_ids(const char *file, uid_t uid)
+{
+	FILE *f = fopen(file, "re");
+	char line[512], number[16], name[USER_NAME_MAX];
+	bool found = false;
+
+	user_name(uid, name);
+	snprintf(number, sizeof(number), "%u", (unsigned)uid);
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, ":\n")] = '\0';
+		found = strcmp(line, number) == 0 || (*name && strcmp(line, name) == 0);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
 static bool probe_id_helpers(const struct host_facts *host, char *reason, size_t size)
 {
-	bool works = host->privileged || (is_installed("newuidmap") && is_installed("newgidmap"));
+	bool listed = has_ids("/etc/subuid", getuid()) && has_ids("/etc/subgid", getuid());
+	bool installed = is_installed("newuidmap") && is_installed("newgidmap");
 
 	snprintf(reason, size, "%s",
 		 host->privileged ? "not needed as root"
-		 : works	  ? "installed"
-				  : "newuidmap or newgidmap is not installed");
-	return works;
+		 : !installed	  ? "newuidmap or newgidmap is not installed"
+		 : !listed	  ? "/etc/subuid or /etc/subgid has no line for this user"
+				  : "installed");
+	return host->privileged || (installed && listed);
 }
 
 struct doctor_row {
@@ -177,7 +239,8 @@ static const struct doctor_row rows[] = {
 	{"seccomp", "processBoundary, the syscall floor", probe_seccomp,
 	 "use a kernel with CONFIG_SECCOMP_FILTER, or a security profile that allows seccomp(2)"},
 	{"cgroup", "limits, devices, pause, and the end of every process", probe_cgroup,
-	 "mount cgroup2 on /sys/fs/cgroup"},
+	 "mount cgroup2 on /sys/fs/cgroup, writable; as an ordinary user, have the group delegated "
+	 "(run in a unit of systemd with Delegate=yes), or give --systemd-cgroup"},
 };
 
 size_t doctor_examine(struct doctor_finding *findings)

@@ -61,9 +61,11 @@ int protocol_receive(int fd, const char *what, struct msg *msg, struct sbx_error
 {
 	int rc = msg_receive(fd, &linux_protocol, msg);
 
-	if (rc == -ECONNRESET)
-		return sbx_fail(err, SBX_E_SYSTEM, 0,
-				"wait for \"%s\": the container's process died", what);
+	if (rc == -ECONNRESET) {
+		sbx_fail(err, SBX_E_SYSTEM, 0, "wait for \"%s\": the container's process died",
+			 what);
+		return rc;
+	}
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "wait for \"%s\"", what) : 0;
 }
 

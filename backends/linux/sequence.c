@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "backends/linux/hook_group.h"
+#include "backends/linux/death.h"
 #include "backends/linux/protocol.h"
 #include "backends/linux/sequence.h"
 #include "backends/linux/spawn.h"
@@ -485,6 +486,8 @@ static int end_walk(struct sequence *seq, int rc, struct sbx_error *err)
 {
 	if (seq->side == SIDE_RUNTIME) {
 		if (rc < 0) {
+			if (rc == -ECONNRESET || rc == -EPIPE)
+				rc = death_explain(seq->run, rc, err);
 			rc = protocol_prefer_error(seq->run->sync_fd, rc, err);
 			sequence_undo(seq->run);
 		}

@@ -22,7 +22,7 @@
 
 static const struct option_row rows[] = {
 	{"stats", 0, OPTION_FLAG, NULL, "print once and end"},
-	{"interval", 0, OPTION_VALUE, "DURATION", "time between two prints (default 5s)"},
+	{"interval", 0, OPTION_VALUE, "DURATION", "time between two prints, above 0 (default 5s)"},
 };
 
 static int print_event(const struct container *c, const char *type, bool with_stats,
@@ -107,7 +107,8 @@ static int run_events(const struct invocation *in, struct sbx_error *err)
 
 	if (interval && (num_parse_duration_ms(interval, &ms) < 0 || ms == 0))
 		return sbx_fail(err, SBX_E_USAGE, 0,
-				"unknown interval \"%s\": a number with ms, s, m or h", interval);
+				"unknown interval \"%s\": a number above 0 with ms, s, m or h",
+				interval);
 	container_init(&c);
 	rc = container_open(&c, in->global, in->argv[0], STORE_LOCK_NONE, err);
 	if (rc == 0)

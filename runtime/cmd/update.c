@@ -53,23 +53,24 @@ static const struct setting {
 	enum value_form form;
 	enum owner owner;
 	size_t offset; /* of the number or text in the owner */
+	int64_t min, max; /* 0 is below min and allowed: it leaves the limit as it is */
 } settings[] = {
-	{"blkio-weight", FORM_U64, OWNER_BLOCK_IO, OF(oci_block_io, weight)},
-	{"cpu-period", FORM_U64, OWNER_CPU, OF(oci_cpu, period)},
-	{"cpu-quota", FORM_I64, OWNER_CPU, OF(oci_cpu, quota)},
-	{"cpu-burst", FORM_U64, OWNER_CPU, OF(oci_cpu, burst)},
-	{"cpu-share", FORM_U64, OWNER_CPU, OF(oci_cpu, shares)},
-	{"cpu-rt-period", FORM_U64, OWNER_CPU, OF(oci_cpu, realtime_period)},
-	{"cpu-rt-runtime", FORM_I64, OWNER_CPU, OF(oci_cpu, realtime_runtime)},
-	{"cpu-idle", FORM_I64, OWNER_CPU, OF(oci_cpu, idle)},
-	{"cpuset-cpus", FORM_TEXT, OWNER_CPU, OF(oci_cpu, cpus)},
-	{"cpuset-mems", FORM_TEXT, OWNER_CPU, OF(oci_cpu, mems)},
-	{"memory", FORM_BYTES, OWNER_MEMORY, OF(oci_memory, limit)},
-	{"memory-reservation", FORM_BYTES, OWNER_MEMORY, OF(oci_memory, reservation)},
-	{"memory-swap", FORM_BYTES, OWNER_MEMORY, OF(oci_memory, swap)},
-	{"kernel-memory", FORM_BYTES, OWNER_MEMORY, OF(oci_memory, kernel)},
-	{"kernel-memory-tcp", FORM_BYTES, OWNER_MEMORY, OF(oci_memory, kernel_tcp)},
-	{"pids-limit", FORM_I64, OWNER_SELF, OF(oci_resources, pids_limit)},
+	{"blkio-weight", FORM_U64, OWNER_BLOCK_IO, OF(oci_block_io, weight), 10, 1000},
+	{"cpu-period", FORM_U64, OWNER_CPU, OF(oci_cpu, period), 0, INT64_MAX},
+	{"cpu-quota", FORM_I64, OWNER_CPU, OF(oci_cpu, quota), -1, INT64_MAX},
+	{"cpu-burst", FORM_U64, OWNER_CPU, OF(oci_cpu, burst), 0, INT64_MAX},
+	{"cpu-share", FORM_U64, OWNER_CPU, OF(oci_cpu, shares), 2, 262144},
+	{"cpu-rt-period", FORM_U64, OWNER_CPU, OF(oci_cpu, realtime_period), 0, INT64_MAX},
+	{"cpu-rt-runtime", FORM_I64, OWNER_CPU, OF(oci_cpu, realtime_runtime), -1, INT64_MAX},
+	{"cpu-idle", FORM_I64, OWNER_CPU, OF(oci_cpu, idle), 0, 1},
+	{"cpuset-cpus", FORM_TEXT, OWNER_CPU, OF(oci_cpu, cpus), 0, 0},
+	{"cpuset-mems", FORM_TEXT, OWNER_CPU, OF(oci_cpu, mems), 0, 0},
+	{"memory", FORM_BYTES, OWNER_MEMORY, OF(oci_memory, limit), -1, INT64_MAX},
+	{"memory-reservation", FORM_BYTES, OWNER_MEMORY, OF(oci_memory, reservation), -1, INT64_MAX},
+	{"memory-swap", FORM_BYTES, OWNER_MEMORY, OF(oci_memory, swap), -1, INT64_MAX},
+	{"kernel-memory", FORM_BYTES, OWNER_MEMORY, OF(oci_memory, kernel), -1, INT64_MAX},
+	{"kernel-memory-tcp", FORM_BYTES, OWNER_MEMORY, OF(oci_memory, kernel_tcp), -1, INT64_MAX},
+	{"pids-limit", FORM_I64, OWNER_SELF, OF(oci_resources, pids_limit), -1, INT64_MAX},
 };
 /* clang-format on */
 
@@ -130,30 +131,50 @@ static void *owner_of(struct arena *arena, struct oci_resources *r, enum owner o
 	return r;
 }
 
+static bool is_in_range(const struct setting *s, int64_t value)
+{
+	return value == 0 || (value >= s->min && value <= s->max);
+}
+
 static int set_value(const struct setting *s, const char *text, char *owner)
 {
 	struct oci_opt_u64 u = {.set = true};
 	struct oci_opt_i64 i = {.set = true};
-	int rc = 0;
+	int rc;
 
-	switch (s->form) {
-	case FORM_U64:
-		rc = num_parse_u64(text, 0, UINT64_MAX, &u.v);
-		if (rc == 0)
-			memcpy(owner + s->offset, &u, sizeof(u));
-		return rc;
-	case FORM_I64:
-	case FORM_BYTES:
-		rc = s->form == FORM_I64 ? num_parse_i64(text, INT64_MIN, INT64_MAX, &i.v)
-					 : parse_bytes(text, &i.v);
-		if (rc == 0)
-			memcpy(owner + s->offset, &i, sizeof(i));
-		return rc;
-	case FORM_TEXT:
+	if (s->form == FORM_TEXT) {
 		memcpy(owner + s->offset, &text, sizeof(text));
 		return 0;
 	}
-	return -EINVAL;
+	rc = s->form == FORM_BYTES ? parse_bytes(text, &i.v)
+				   : num_parse_i64(text, INT64_MIN, INT64_MAX, &i.v);
+	if (rc == 0 && !is_in_range(s, i.v))
+		rc = -ERANGE;
+	if (rc < 0)
+		return rc;
+	u.v = (uint64_t)i.v;
+	if (s->form == FORM_U64)
+		memcpy(owner + s->offset, &u, sizeof(u));
+	else
+		memcpy(owner + s->offset, &i, sizeof(i));
+	return 0;
+}
+
+static int refuse_value(const struct setting *s, const char *text, struct sbx_error *err)
+{
+	long long min = s->min, max = s->max;
+
+	if (s->form == FORM_BYTES)
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"\"--%s\" cannot be \"%s\": a number of bytes, k, m or g may "
+				"follow, or -1 for none",
+				s->option, text);
+	if (s->max != INT64_MAX)
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"\"--%s\" cannot be \"%s\": a number from %lld to %lld%s",
+				s->option, text, min, max, min > 0 ? ", or 0 to leave it" : "");
+	return sbx_fail(err, SBX_E_USAGE, 0, "\"--%s\" cannot be \"%s\": a decimal number%s",
+			s->option, text, min < 0 ? ", or -1 for none" : "");
 }
 
 static int read_options(const struct invocation *in, struct arena *arena, struct oci_resources *r,
@@ -172,8 +193,7 @@ static int read_options(const struct invocation *in, struct arena *arena, struct
 			return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "read \"--%s\"", s->option);
 		rc = set_value(s, text, owner);
 		if (rc < 0)
-			return sbx_fail(err, SBX_E_USAGE, 0, "\"--%s\" cannot be \"%s\"", s->option,
-					text);
+			return refuse_value(s, text, err);
 	}
 	return 0;
 }
@@ -244,10 +264,24 @@ static int check_devices(struct container *c, const struct oci_resources *r, str
 
 /* ---- the verb ---- */
 
+struct change {
+	const struct invocation *in;
+	struct container *c;
+};
+
+static int change_rdt(void *data, struct sbx_error *err)
+{
+	const struct change *change = data;
+
+	return rdt_update(change->c, invocation_value(change->in, "l3-cache-schema"),
+			  invocation_value(change->in, "mem-bw-schema"), err);
+}
+
 static int update_container(const struct invocation *in, struct container *c, struct sbx_error *err)
 {
 	const char *document = invocation_value(in, "resources");
 	struct oci_resources *r = arena_alloc(&c->arena, sizeof(*r));
+	struct change change = {in, c};
 	int rc = 0;
 
 	if (!r)
@@ -268,12 +302,7 @@ static int update_container(const struct invocation *in, struct container *c, st
 	rc = check_devices(c, r, err);
 	if (rc == 0)
 		rc = inherit_memory_check(c, r, err);
-	if (rc == 0)
-		rc = cgroup_check_resources(&c->state.cgroup, r, err);
-	if (rc == 0)
-		rc = rdt_update(c, invocation_value(in, "l3-cache-schema"),
-				invocation_value(in, "mem-bw-schema"), err);
-	return rc < 0 ? rc : cgroup_update(&c->state.cgroup, r, err);
+	return rc < 0 ? rc : cgroup_update(&c->state.cgroup, r, change_rdt, &change, err);
 }
 
 static int run_update(const struct invocation *in, struct sbx_error *err)

@@ -298,6 +298,21 @@ run_in_both() {
 	assert_status 0
 }
 
+@test 'disabled says once which limits it leaves out' {
+	log=$BATS_TEST_TMPDIR/log
+	set_args true
+	limit_resources '{"cpu": {"shares": 512}, "memory": {"limit": 67108864, "swap": -1}, "pids": {"limit": 20}}'
+	run_sbx --log "$log" --log-level warning --cgroup-manager=disabled run --bundle "$BUNDLE" "$ID"
+	assert_status 0
+	[ "$(grep -c 'not set: cpu.shares, pids.limit, memory.limit' "$log")" = 1 ]
+	# control: nothing is left out
+	edit_config 'del(.linux.resources) | .linux.resources = {cpu: {}, pids: {limit: -1}}'
+	: >"$log"
+	run_sbx --log "$log" --log-level warning --cgroup-manager=disabled run --bundle "$BUNDLE" "$ID"
+	assert_status 0
+	[ ! -s "$log" ]
+}
+
 @test 'read-only hierarchies: one clear error, and a way around' {
 	set_args true
 	run --separate-stderr unshare --mount sh -c '

@@ -73,6 +73,20 @@ has_lines() {
 	wait $reader
 }
 
+@test 'events: a limit that is none is one number on every layout' {
+	cgroup_dir memory >/dev/null || skip_host 'no memory controller'
+	edit_config 'del(.linux.resources.memory)'
+	start_sleeper
+	run_sbx events --stats "$ID"
+	assert_status 0
+	# jq rounds: as text
+	refute grep -q '"limit":9223372036854771712' <<<"$output"
+	grep -Eq '"usage":\{"limit":18446744073709551615' <<<"$output"
+	run_sbx update --memory 64m "$ID" # control
+	run_sbx events --stats "$ID"
+	grep -Eq '"usage":\{"limit":67108864' <<<"$output"
+}
+
 @test 'events: what cannot be is refused' {
 	run_sbx events --stats "$ID"
 	assert_error 'does not exist'
@@ -81,7 +95,7 @@ has_lines() {
 	run_sbx events --interval 5 "$ID"
 	assert_error 'unknown interval "5"'
 	run_sbx events --interval 0s "$ID"
-	assert_error 'unknown interval "0s"'
+	assert_error 'unknown interval "0s": a number above 0'
 	run_sbx start "$ID"
 	wait_until 10 status_is stopped
 	run_sbx events --stats "$ID"

@@ -77,6 +77,21 @@ start_sleeper_or_refused() {
 	grep -qx 'oom_kill_disable 1' "$(cgroup_dir memory)/memory.oom_control"
 }
 
+@test 'a memory limit that the set-up does not fit into is named' {
+	cgroup_has memory || skip_host 'no memory controller'
+	set_args true
+	for bytes in 1 1024 4096; do
+		limit_resources "{\"memory\": {\"limit\": $bytes}}"
+		run_container
+		assert_error "the memory limit of $bytes bytes"
+		assert_error 'too small for the set-up'
+		refute sbx state "$ID"
+	done
+	limit_resources '{"memory": {"limit": 67108864}}' # control
+	run_container
+	assert_status 0
+}
+
 # covers linux.resources.memory.kernel linux.resources.memory.kernelTCP
 @test 'a limit of kernel memory, which no kernel keeps any more, is left out and told' {
 	limit_resources '{"memory": {"limit": 67108864, "kernel": 33554432, "kernelTCP": 33554432}}'

@@ -23,3 +23,13 @@ load helpers
 	run_container
 	assert_error cgroup
 }
+
+@test 'doctor tells an ordinary user what that user cannot do' {
+	require_root
+	run_sbx doctor --json # control
+	[ "$(jq -r '.[] | select(.mechanism == "id helpers").works' <<<"$output")" = true ]
+	run --separate-stderr env -u USER setpriv --reuid=61234 --regid=61234 --clear-groups "$SBX_RUNTIME" doctor --json
+	[ "$(jq -r '.[] | select(.mechanism == "id helpers").works' <<<"$output")" = false ]
+	jq -r '.[] | select(.mechanism == "cgroup").reason' <<<"$output" | grep -q 'may make no group'
+	jq -r '.[] | select(.mechanism == "cgroup").remedy' <<<"$output" | grep -q 'delegated'
+}

@@ -82,6 +82,106 @@ setup() {
 	assert_error resources
 }
 
+# update_fails DOCUMENT TEXT
+update_fails() {
+	echo "$1" >"$BATS_TEST_TMPDIR/r.json"
+	run_sbx update -r "$BATS_TEST_TMPDIR/r.json" "$ID"
+	assert_error "$2"
+}
+
+@test 'an update that the kernel refuses in the middle changes nothing' {
+	cgroup_has cpu || skip_host 'no cpu controller'
+	cgroup_has cpuset || skip_host 'no cpuset controller'
+	edit_config '.linux.resources = {cpu: {shares: 2048}, pids: {limit: 55}}'
+	start_sleeper
+	before=$(value cpu cpu.shares cpu.weight)
+	state=$(cat "$ROOT/$ID/state")
+	update_fails '{"cpu": {"shares": 333, "cpus": "99999"}, "pids": {"limit": 77}}' cpu.cpus
+	[ "$(value cpu cpu.shares cpu.weight)" = "$before" ]
+	[ "$(value pids pids.max pids.max)" = 55 ]
+	# cgroup2 would kill instead
+	if [ -d /sys/fs/cgroup/memory ]; then
+		update_fails '{"memory": {"limit": 1024}, "cpu": {"shares": 444}, "pids": {"limit": 78}}' memory.limit
+		[ "$(value cpu cpu.shares cpu.weight)" = "$before" ]
+		[ "$(value pids pids.max pids.max)" = 55 ]
+	fi
+	[ "$(cat "$ROOT/$ID/state")" = "$state" ]
+}
+
+@test 'a limit that is left out is told once' {
+	[ -d /sys/fs/cgroup/memory ] || skip_host 'refused on cgroup2'
+	start_sleeper
+	run_sbx --log "$BATS_TEST_TMPDIR/log" --log-level warning update --kernel-memory 1m "$ID"
+	assert_status 0
+	[ "$(grep -c 'ignored.*memory.kernel' "$BATS_TEST_TMPDIR/log")" = 1 ]
+}
+
+# refused OPTION VALUE WHY
+refused() {
+	run_sbx update "$1" "$2" "$ID"
+	assert_error "\"$1\" cannot be \"$2\": $3"
+}
+
+@test 'a number outside the range of its option is refused with the range' {
+	start_sleeper
+	run_sbx update --cpu-share 512 "$ID"
+	before=$(value cpu cpu.shares cpu.weight)
+	refused --cpu-share 1 'a number from 2 to 262144'
+	refused --cpu-share 999999 'a number from 2 to 262144'
+	refused --cpu-share -1 'a number from 2 to 262144'
+	refused --blkio-weight 5 'a number from 10 to 1000'
+	refused --blkio-weight 2000 'a number from 10 to 1000'
+	refused --cpu-idle 2 'a number from 0 to 1'
+	refused --memory -2 'a number of bytes'
+	refused --memory '' 'a number of bytes'
+	refused --memory 1t 'a number of bytes'
+	refused --pids-limit 0x10 'a decimal number, or -1'
+	refused --pids-limit -2 'a decimal number, or -1'
+	refused --cpu-period x 'a decimal number'
+	[ "$(value cpu cpu.shares cpu.weight)" = "$before" ]
+	# the ends, and 0 for "leave it", as managers send it
+	run_sbx update --cpu-share 2 --blkio-weight 0 "$ID"
+	assert_status 0
+	run_sbx update --cpu-share 262144 --memory 0 "$ID"
+	assert_status 0
+	before=$(value cpu cpu.shares cpu.weight)
+	run_sbx update --cpu-share 0 "$ID"
+	assert_status 0
+	[ "$(value cpu cpu.shares cpu.weight)" = "$before" ]
+}
+
+@test 'unified takes the files of limits alone, and says so' {
+	grep -q cgroup2 /proc/mounts || skip_host 'no cgroup2'
+	start_sleeper
+	for name in a memory cgroup.procs; do
+		update_fails "{\"unified\": {\"$name\": \"b\"}}" "set the cgroup file \"$name\": \"unified\" takes"
+		assert_stderr 'CONTROLLER.NAME'
+	done
+}
+
+@test 'no processes are a limit of none, in config.json and in an update' {
+	edit_config '.linux.resources.pids = {limit: 0}'
+	set_args sleep 1000
+	create_container
+	[ "$(value pids pids.max pids.max)" = 0 ]
+	run_sbx update --pids-limit 20 "$ID"
+	[ "$(value pids pids.max pids.max)" = 20 ]
+	run_sbx update --pids-limit 0 "$ID"
+	assert_status 0
+	[ "$(value pids pids.max pids.max)" = 0 ]
+	run_sbx update --pids-limit 21 "$ID"
+	run_sbx update -r - "$ID" <<<'{"pids": {"limit": 0}}'
+	assert_status 0
+	[ "$(value pids pids.max pids.max)" = 0 ]
+}
+
+@test 'a member that is unknown is ignored, as the specification demands' {
+	start_sleeper
+	run_sbx update -r - "$ID" <<<'{"pids": {"limit": 44, "later": 1}, "later": {"a": 1}}'
+	assert_status 0
+	[ "$(value pids pids.max pids.max)" = 44 ]
+}
+
 @test 'a stopped container takes no limits' {
 	set_args true
 	create_container

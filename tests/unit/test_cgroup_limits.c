@@ -304,6 +304,119 @@ static void real_absent_file(void **state)
 	unmake(&real);
 }
 
+/* ---- an update: all or nothing ---- */
+
+static void refuse_update(const struct oci_resources *r)
+{
+	struct sbx_error err = {0};
+
+	assert_true(cgroup_update(&real, r, NULL, NULL, &err) < 0);
+	assert_non_null(strstr(err.message, "pids.limit"));
+}
+
+static int refuse_also(void *data, struct sbx_error *err)
+{
+	(void)data;
+	return sbx_fail(err, SBX_E_SYSTEM, EIO, "also");
+}
+
+static void update_cpu(void **state)
+{
+	struct oci_cpu cpu = {.shares = {true, 2048}, .quota = {true, 50000}};
+	struct oci_resources r = {.cpu = &cpu};
+	struct sbx_error err = {0};
+
+	(void)state;
+	start("cpu");
+	apply(&r);
+	/* the quota and the burst need another order on the way back */
+	cpu = (struct oci_cpu){.shares = {true, 512}, .quota = {true, 20000}};
+	cpu.burst = (struct oci_opt_u64){true, 10000};
+	cpu.period = (struct oci_opt_u64){true, 200000};
+	r.pids_limit = (struct oci_opt_i64){true, -1};
+	assert_true(cgroup_update(&real, &r, refuse_also, NULL, &err) < 0);
+	assert_string_equal(err.message, "also: input/output error");
+	r.pids_limit.set = false;
+	expect(place("cpu"), "cpu.shares", "cpu.weight", place("cpu")->unified ? "174" : "2048");
+	expect(place("cpu"), "cpu.cfs_burst_us", "cpu.max.burst", "0");
+	expect(place("cpu"), "cpu.cfs_quota_us", "cpu.max",
+	       place("cpu")->unified ? "50000 100000" : "50000");
+	/* idle takes the weight along */
+	cpu = (struct oci_cpu){.idle = {true, 1}};
+	assert_true(cgroup_update(&real, &r, refuse_also, NULL, &err) < 0);
+	expect(place("cpu"), "cpu.idle", "cpu.idle", "0");
+	expect(place("cpu"), "cpu.shares", "cpu.weight", place("cpu")->unified ? "174" : "2048");
+	unmake(&real);
+}
+
+static void update_memory(void **state)
+{
+	struct oci_memory memory = {.limit = {true, 64 << 20}, .swap = {true, 128 << 20}};
+	struct oci_resources r = {.memory = &memory};
+	struct sbx_error err = {0};
+	bool v2;
+
+	(void)state;
+	start("memory");
+	v2 = place("memory")->unified;
+	apply(&r);
+	memory = (struct oci_memory){.limit = {true, 256 << 20}, .swap = {true, 512 << 20}};
+	memory.disable_oom_killer = (struct oci_opt_bool){true, !v2};
+	assert_true(cgroup_update(&real, &r, refuse_also, NULL, &err) < 0);
+	expect(place("memory"), "memory.limit_in_bytes", "memory.max", "67108864");
+	expect(place("memory"), "memory.memsw.limit_in_bytes", "memory.swap.max",
+	       v2 ? "67108864" : "134217728");
+	if (!v2)
+		expect(place("memory"), "memory.oom_control", NULL,
+		       "oom_kill_disable 0\nunder_oom 0\noom_kill 0");
+	unmake(&real);
+}
+
+static void update_lists(void **state)
+{
+	struct oci_block_device first = {.major = 7, .minor = 0, .rate = {true, 1000}};
+	struct oci_block_device both[] = {{.major = 7, .minor = 0, .rate = {true, 2000}},
+					  {.major = 7, .minor = 1, .rate = {true, 3000}}};
+	struct oci_block_io io = {.throttle_read_iops = {&first, 1}};
+	struct oci_resources r = {.block_io = &io};
+	struct sbx_error err = {0};
+
+	(void)state;
+	start("blkio");
+	if (access("/sys/block/loop1", F_OK) < 0) {
+		unmake(&real);
+		skip();
+	}
+	apply(&r);
+	io.throttle_read_iops = (struct oci_block_devices){both, 2};
+	assert_true(cgroup_update(&real, &r, refuse_also, NULL, &err) < 0);
+	expect(place("blkio"), "blkio.throttle.read_iops_device", "io.max",
+	       place("blkio")->unified ? "7:0 rbps=max wbps=max riops=1000 wiops=max" : "7:0 1000");
+	assert_int_equal(cgroup_update(&real, &r, NULL, NULL, &err), 0);
+	unmake(&real);
+}
+
+/* A write that the kernel refuses behind others. */
+static void update_refused(void **state)
+{
+	struct oci_memory memory = {.reservation = {true, 1 << 20}};
+	struct oci_resources r = {.memory = &memory, .pids_limit = {true, 42}};
+
+	(void)state;
+	start("pids");
+	if (!place("memory")) {
+		unmake(&real);
+		skip();
+	}
+	apply(&r);
+	memory.reservation.v = 2 << 20;
+	r.pids_limit.v = INT64_MAX;
+	refuse_update(&r);
+	expect(place("pids"), "pids.max", "pids.max", "42");
+	expect(place("memory"), "memory.soft_limit_in_bytes", "memory.low", "1048576");
+	unmake(&real);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +425,8 @@ int main(void)
 		cmocka_unit_test(hugepages),	  cmocka_unit_test(real_pids),
 		cmocka_unit_test(real_cpu),	  cmocka_unit_test(real_memory),
 		cmocka_unit_test(real_hugepages), cmocka_unit_test(real_absent_file),
+		cmocka_unit_test(update_cpu),	  cmocka_unit_test(update_memory),
+		cmocka_unit_test(update_lists),	  cmocka_unit_test(update_refused),
 	};
 
 	return cmocka_run_group_tests(tests, setup_root, NULL);

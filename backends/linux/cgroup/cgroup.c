@@ -263,14 +263,6 @@ int cgroup_adopt(const struct plan_cgroup *plan, struct cgroup *cg, pid_t pid,
 	return cg->manager == CGROUP_MANAGER_SYSTEMD ? systemd_adopt(plan, cg, pid, err) : 0;
 }
 
-int cgroup_update(const struct cgroup *cg, const struct oci_resources *resources,
-		  struct sbx_error *err)
-{
-	int r = cg->manager == CGROUP_MANAGER_SYSTEMD ? systemd_update(cg, resources, err) : 0;
-
-	return r < 0 ? r : cgroup_apply(cg, resources, err);
-}
-
 int cgroup_of_process(pid_t pid, struct cgroup *ret, struct sbx_error *err)
 {
 	struct cgroup_layout layout;

@@ -142,9 +142,18 @@ int cgroup_bring(const struct cgroup *cg, pid_t pid, struct sbx_error *err);
 int cgroup_check_resources(const struct cgroup *cg, const struct oci_resources *resources,
 			   struct sbx_error *err);
 
-/* Change the scope's own limits first, then cgroup_apply(). For a group that is in use. */
+/* The limits that are asked for, "cpu.shares, pids.limit"; one of "none" is not. 0 or -ENOMEM. */
+int cgroup_name_limits(const struct oci_resources *resources, struct buf *out);
+
+/* What belongs to a change of limits and may refuse it. */
+typedef int (*cgroup_also_fn)(void *data, struct sbx_error *err);
+
+/*
+ * New limits for a group that is in use: its files, then what also does (NULL: nothing), then the
+ * scope's properties. Where one of them fails, what was written before is put back.
+ */
 int cgroup_update(const struct cgroup *cg, const struct oci_resources *resources,
-		  struct sbx_error *err);
+		  cgroup_also_fn also, void *data, struct sbx_error *err);
 
 /* Write the limits that are set; what is unset, and 0 where clients mean "leave it", is left alone.
  * resources may be NULL. */

@@ -208,7 +208,12 @@ static const add_fn composites[] = {
 	limits_add_network, limits_add_rdma,   limits_add_unified, /* last: it overrides */
 };
 
-static int collect(struct limits *l, struct sbx_error *err)
+void limits_init(struct limits *l)
+{
+	arena_init(&l->arena, ARENA_BYTES);
+}
+
+int limits_collect(struct limits *l, struct sbx_error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		int r = add_row(l, &rows[i], err);
@@ -241,25 +246,26 @@ static int fail_write(const struct limit_write *w, int r, struct sbx_error *err)
 			r == -EBUSY ? " (more is in use already)" : "");
 }
 
-static int write_one(const struct limit_write *w)
+static int write_one(struct limits *l, const struct limit_write *w)
 {
-	int r = cgroup_write_file(w->h, w->file, w->value);
+	int r = l->undo ? limits_remember(l->undo, w) : 0;
 
-	/* cpuset mounted with "noprefix" */
-	if (r == -ENOENT && !w->h->unified && strncmp(w->file, "cpuset.", 7) == 0)
-		r = cgroup_write_file(w->h, w->file + 7, w->value);
+	if (r == 0)
+		r = limits_write_file(w->h, w->file, w->value);
 	return r == -ENOENT && w->optional ? 0 : r;
 }
 
-static int write_all(struct limits *l, struct sbx_error *err)
+int limits_write(struct limits *l, struct sbx_error *err)
 {
 	size_t left = l->n, before;
 
+	for (size_t i = 0; i < l->n; i++)
+		l->v[i].done = false;
 	do {
 		before = left;
 		for (size_t i = 0; i < l->n; i++) {
 			struct limit_write *w = &l->v[i];
-			int r = w->done ? 0 : write_one(w);
+			int r = w->done ? 0 : write_one(l, w);
 
 			if (r < 0 && r != -EINVAL)
 				return fail_write(w, r, err);
@@ -278,15 +284,15 @@ static int write_all(struct limits *l, struct sbx_error *err)
 static int run_limits(const struct cgroup *cg, const struct oci_resources *resources, bool execute,
 		      struct sbx_error *err)
 {
-	struct limits l = {.cg = cg, .resources = resources};
+	struct limits l = {.cg = cg, .resources = resources, .check_only = !execute};
 	int r;
 
 	if (!resources || cg->n == 0)
 		return 0;
-	arena_init(&l.arena, ARENA_BYTES);
-	r = collect(&l, err);
+	limits_init(&l);
+	r = limits_collect(&l, err);
 	if (r == 0 && execute)
-		r = write_all(&l, err);
+		r = limits_write(&l, err);
 	arena_release(&l.arena);
 	return r;
 }

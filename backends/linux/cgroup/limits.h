@@ -34,10 +34,14 @@ struct limit_write {
 
 #define LIMIT_WRITES_MAX 512
 
+struct limits_undo; /* limits_update.c */
+
 struct limits {
 	struct arena arena;
 	const struct cgroup *cg;
 	const struct oci_resources *resources;
+	struct limits_undo *undo; /* remembers what each write replaces; NULL: nothing does */
+	bool check_only;	  /* the list is made for its refusals */
 	struct limit_write *v;
 	size_t n;
 };
@@ -54,6 +58,24 @@ int limits_add(struct limits *l, const struct cgroup_hierarchy *h, const char *m
 
 /* Refuse a member that h's layout cannot enforce. Returns -EINVAL. */
 int limits_refuse(const struct cgroup_hierarchy *h, const char *member, struct sbx_error *err);
+
+void limits_init(struct limits *l);
+
+/* Make the list from the resources. */
+int limits_collect(struct limits *l, struct sbx_error *err);
+
+/* Execute it, from its beginning. */
+int limits_write(struct limits *l, struct sbx_error *err);
+
+/* ---- limits_update.c ---- */
+
+/* cgroup_write_file() and cgroup_read_file() that know a cpuset mounted with "noprefix". */
+int limits_write_file(const struct cgroup_hierarchy *h, const char *file, const char *value);
+ssize_t limits_read_file(const struct cgroup_hierarchy *h, const char *file, char *out,
+			 size_t size);
+
+/* Note what the file of a write holds before it. 0 or -ENOMEM. */
+int limits_remember(struct limits_undo *undo, const struct limit_write *w);
 
 /* ---- limits_v2.c ---- */
 

@@ -295,8 +295,13 @@ int limits_add_unified(struct limits *l, struct sbx_error *err)
 				"set \"linux.resources.unified\": cgroup2 is not mounted");
 	for (size_t i = 0; r == 0 && i < files->n; i++) {
 		if (!is_resource_file(files->v[i].key))
-			return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/linux/resources/unified",
-					   "set the cgroup file \"%s\"", files->v[i].key);
+			return sbx_fail_at(
+				err, SBX_E_INVALID_CONFIG, "/linux/resources/unified",
+				"set the cgroup file \"%s\": \"unified\" takes the name of "
+				"a file that sets a limit, CONTROLLER.NAME like "
+				"\"memory.high\", without a folder and none that moves, ends "
+				"or freezes processes",
+				files->v[i].key);
 		r = add_lines(l, h, &files->v[i], err);
 	}
 	return r;

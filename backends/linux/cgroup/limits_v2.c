@@ -227,8 +227,8 @@ static int add_memory_v2(struct limits *l, const struct cgroup_hierarchy *h, int
 }
 
 /* Deprecated, and no kernel of today limits it: v1 ignores it as the field's runtimes do. */
-static int check_kernel_memory(const struct cgroup_hierarchy *h, const struct oci_memory *memory,
-			       struct sbx_error *err)
+static int check_kernel_memory(const struct limits *l, const struct cgroup_hierarchy *h,
+			       const struct oci_memory *memory, struct sbx_error *err)
 {
 	bool kernel = memory->kernel.set && memory->kernel.v > 0;
 	bool tcp = memory->kernel_tcp.set && memory->kernel_tcp.v > 0;
@@ -237,6 +237,8 @@ static int check_kernel_memory(const struct cgroup_hierarchy *h, const struct oc
 		return 0;
 	if (h->unified)
 		return limits_refuse(h, kernel ? "memory.kernel" : "memory.kernelTCP", err);
+	if (l->check_only) /* told when it is left out */
+		return 0;
 	log_warning(
 		"ignored \"linux.resources.memory.%s\": deprecated, the kernel does not limit it",
 		kernel ? "kernel" : "kernelTCP");
@@ -270,7 +272,7 @@ int limits_add_memory(struct limits *l, struct sbx_error *err)
 		return -EINVAL;
 	r = check_bytes(limit, swap, err);
 	if (r == 0)
-		r = check_kernel_memory(h, memory, err);
+		r = check_kernel_memory(l, h, memory, err);
 	if (r == 0)
 		r = check_hierarchy(l, h, memory, err);
 	if (r == 0)

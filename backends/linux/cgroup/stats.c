@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,16 @@ static const struct cgroup_hierarchy *counting(const struct cgroup *cg, const ch
 	return h ? h : cgroup_find_unified(cg);
 }
 
+/* v1 has no "max": it shows as many whole pages as it can count (PAGE_COUNTER_MAX). */
+static bool is_no_limit(const struct figure *figure, uint64_t value)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t pages = sizeof(long) < sizeof(page) ? LONG_MAX : LONG_MAX / page;
+
+	return strcmp(figure->controller, "memory") == 0 && strcmp(figure->name, "limit") == 0 &&
+	       value >= pages * page;
+}
+
 static bool figure_read(struct reading *r, const struct figure *figure, uint64_t *ret)
 {
 	const struct cgroup_hierarchy *h = counting(r->cg, figure->controller);
@@ -162,6 +173,8 @@ static bool figure_read(struct reading *r, const struct figure *figure, uint64_t
 		text = line_of(text, source->key);
 	if (!text || !number(text, ret))
 		return false;
+	if (!h->unified && is_no_limit(figure, *ret))
+		*ret = UINT64_MAX;
 	if (source->scale && *ret != UINT64_MAX)
 		*ret *= source->scale;
 	return true;

@@ -16,6 +16,7 @@
 #include "backends/linux/cgroup/cgroup.h"
 #include "backends/linux/cgroup/systemd.h"
 #include "backends/linux/room.h"
+#include "runtime/base/cleanup.h"
 #include "runtime/base/log.h"
 
 #define SUBGROUP_ANNOTATION "run.oci.systemd.subgroup"
@@ -88,6 +89,17 @@ static int open_entry(struct run *run, struct sbx_error *err)
 static bool is_by_systemd(const struct run *run)
 {
 	return run->cgroup->manager == CGROUP_MANAGER_SYSTEMD;
+}
+
+/* There is no group to write them to. */
+static void warn_of_dropped(const struct plan_cgroup *plan)
+{
+	cleanup_buf struct buf names = BUF_INIT;
+
+	if (cgroup_name_limits(plan->resources, &names) == 0 && names.len > 0)
+		log_warning("without a cgroup (--cgroup-manager=disabled) these limits of "
+			    "linux.resources are not set: %s",
+			    names.data);
 }
 
 static int make(struct run *run, struct sbx_error *err)
@@ -231,6 +243,8 @@ static int apply(struct run *run, enum stage stage, struct sbx_error *err)
 {
 	struct cgroup_entry *entry = *room_slot(run, &room_cgroup);
 
+	if (stage == STAGE_PREPARE && run->plan->cgroup.manager == CGROUP_MANAGER_DISABLED)
+		warn_of_dropped(&run->plan->cgroup);
 	if (!run->cgroup || run->cgroup->n == 0)
 		return 0;
 	switch (stage) {

@@ -104,6 +104,27 @@ IS_MOUNT='is_mount() { grep -q "^[^ ]* [^ ]* [^ ]* [^ ]* $1 " /proc/self/mountin
 	assert_stderr /mnt
 }
 
+@test 'a folder on a file, a file on a folder: both are named, with the words that clients know' {
+	echo text >"$BUNDLE/rootfs/file"
+	mkdir "$BUNDLE/rootfs/dir" "$HOST/dir"
+	echo text >"$HOST/file"
+	mount_at /file bind "$HOST/dir" bind
+	run_container
+	assert_error "\"$HOST/dir\" on \"/file\": a folder cannot be mounted on a file: not a directory"
+	edit_config '.mounts[-1] |= (.destination = "/dir" | .source |= sub("dir$"; "file"))'
+	run_container
+	assert_error "\"$HOST/file\" on \"/dir\": a file cannot be mounted on a folder: not a directory"
+	edit_config '.mounts[-1] = {destination: "/file", type: "tmpfs", source: "tmpfs"}'
+	run_container
+	assert_error '"tmpfs" on "/file": a folder cannot be mounted on a file: not a directory'
+	edit_config '.mounts[-1] = {destination: "/file", type: "cgroup", source: "cgroup"}'
+	run_container
+	assert_error '"cgroup" on "/file": a folder cannot be mounted on a file: not a directory'
+	edit_config '.mounts[-1] |= (.type = "proc")'
+	run_container
+	assert_error '"/file" must be mounted on ordinary directory'
+}
+
 @test 'an unknown file system is named' {
 	mount_at /mnt no-such-fs none
 	run_container

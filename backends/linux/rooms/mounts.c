@@ -309,8 +309,7 @@ static int attach(const struct plan_mount *m, int mount_fd, int target_fd, struc
 		if (r < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -r, "set propagation");
 	}
-	r = mount_tree_attach(mount_fd, target_fd);
-	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "attach") : 0;
+	return mount_target_attach(mount_fd, target_fd, err);
 }
 
 size_t room_mount_of(const struct plan_mounts *mounts, const char *path)

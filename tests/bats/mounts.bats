@@ -477,6 +477,30 @@ character special file 1:3"
 	assert_output $'secret\nsecret'
 }
 
+@test 'the root itself is neither masked nor made read-only by a path: refused, not ignored' {
+	local path before=$BATS_TEST_TMPDIR/before.json
+
+	cp "$BUNDLE/config.json" "$before"
+	for path in / /. // /proc/..; do
+		edit_config '.linux.maskedPaths += [$path]' --arg path "$path"
+		run_container
+		assert_error "path \"$path\": it is the root of the container, which cannot be masked (at /linux/maskedPaths/"
+		cp "$before" "$BUNDLE/config.json"
+		edit_config '.linux.readonlyPaths = [$path]' --arg path "$path"
+		run_container
+		assert_error "path \"$path\": it is the root of the container: use root.readonly (at /linux/readonlyPaths/0)"
+		cp "$before" "$BUNDLE/config.json"
+	done
+	ln -s / "$BUNDLE/rootfs/link"
+	edit_config '.linux.maskedPaths += ["/link"]'
+	run_container
+	assert_error 'mask "/link": it is the root of the container'
+	cp "$before" "$BUNDLE/config.json"
+	edit_config '.linux.readonlyPaths += ["/link"]'
+	run_container
+	assert_error 'make "/link" read-only: it is the root of the container: use root.readonly'
+}
+
 @test 'the root may be changed without pivot_root' {
 	set_script "$IS_MOUNT
 		is_mount /proc && [ -e /bin/probe ] && [ ! -e /etc/shadow ] && echo inside

@@ -73,6 +73,24 @@ load helpers
 	[[ $stderr != *'requires an argument'* && $stderr != *'flag needs an argument'* ]]
 }
 
+@test 'checkpoint and restore are refused by name, a typing error is not' {
+	local verb
+
+	for verb in checkpoint restore; do
+		for args in "" --help "--image-path x y"; do
+			# shellcheck disable=SC2086 # words
+			run_sbx --log-format json $verb $args
+			assert_status 1
+			assert_equal "$output" ''
+			jq -e --arg verb "$verb" '.code == "unsupported" and
+				(.msg | startswith($verb + " is not built"))' <<<"$stderr"
+		done
+	done
+	run_sbx --log-format json checkpiont
+	assert_status 1
+	jq -e '.code == "usage" and (.msg | contains("unknown verb"))' <<<"$stderr"
+}
+
 @test 'features: valid, complete, silent' {
 	local filter
 

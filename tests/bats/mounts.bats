@@ -102,6 +102,11 @@ IS_MOUNT='is_mount() { grep -q "^[^ ]* [^ ]* [^ ]* [^ ]* $1 " /proc/self/mountin
 	run_container
 	assert_error 'no-such-option'
 	assert_stderr /mnt
+	edit_config '(.mounts[-1].options) = ["nosiud"] | .mounts[-1].type = "proc" | del(.linux.maskedPaths)'
+	run_container
+	assert_error 'option "nosiud": neither the runtime nor the file system proc has it: '
+	assert_stderr ': invalid argument (at /mounts/'
+	assert_stderr "/mounts/$(jq '.mounts | length - 1' "$BUNDLE/config.json")/options)"
 }
 
 @test 'a folder on a file, a file on a folder: both are named, with the words that clients know' {
@@ -475,6 +480,22 @@ character special file 1:3"
 	set_script 'cat /file; cat /hidden/file'
 	run_container
 	assert_output $'secret\nsecret'
+}
+
+@test 'a user namespace without container id 0 is named where a file cannot be made' {
+	local map
+
+	use_user_namespace
+	for map in uid gid; do
+		edit_config '.linux[$map + "Mappings"] = [{containerID: 1, hostID: 100000, size: 65535}]' \
+			--arg map "$map"
+		run_container
+		assert_status 1
+		assert_stderr "container id 0, which owns what is made here, is not in linux.${map}Mappings: "
+		assert_stderr 'value too large for defined data type'
+		edit_config '.linux[$map + "Mappings"] = [{containerID: 0, hostID: 100000, size: 65536}]' \
+			--arg map "$map"
+	done
 }
 
 @test 'the root itself is neither masked nor made read-only by a path: refused, not ignored' {

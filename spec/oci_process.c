@@ -186,7 +186,8 @@ static int check_deadline(struct decoder *d, const struct json_node *object,
 				   ", SCHED_DEADLINE needs one of at least \"runtime\"",
 				   s->deadline.v);
 	if (s->period.v != 0 && (s->period.v < s->deadline.v || s->period.v > INT64_MAX))
-		return decode_fail(d, json_get(object, "period"), "is less than \"deadline\", or too large");
+		return decode_fail(d, json_get(object, "period"),
+				   "is less than \"deadline\", or too large");
 	return 0;
 }
 
@@ -208,8 +209,9 @@ static int check_scheduler(struct decoder *d, const struct json_node *object, vo
 	};
 
 	if (strcmp(s->policy, "SCHED_ISO") == 0)
-		return decode_fail(d, json_get(object, "policy"),
-				   "is SCHED_ISO, a reserved name: no Linux kernel has that policy");
+		return decode_fail(
+			d, json_get(object, "policy"),
+			"is SCHED_ISO, a reserved name: no Linux kernel has that policy");
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
 		if (members[i].given && !members[i].fits)
 			return decode_fail(d, json_get(object, members[i].name),

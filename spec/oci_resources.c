@@ -30,7 +30,8 @@ int oci_check_cpu_list(struct decoder *d, const struct json_node *value)
 			break;
 		number = strtoul(p, NULL, 10);
 		if (ends_range && number < first)
-			return decode_fail(d, value, "is \"%.64s\", with a range that ends before it begins",
+			return decode_fail(d, value,
+					   "is \"%.64s\", with a range that ends before it begins",
 					   value->text);
 		p += digits;
 		ends_range = *p == '-';

@@ -50,7 +50,10 @@ static bool is_format(uint32_t c)
 	static const struct {
 		uint32_t first, last;
 	} ranges[] = {
-		{0x061c, 0x061c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069},
+		{0x061c, 0x061c},
+		{0x200e, 0x200f},
+		{0x2028, 0x202e},
+		{0x2066, 0x2069},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)

@@ -179,19 +179,19 @@ static void test_escape_direction(void **state)
 		const char *text, *want;
 	} rows[] = {
 		{"a\xe2\x80\xaetxt", "a\\xe2\\x80\\xaetxt"}, /* U+202E */
-		{"\xe2\x80\xaa", "\\xe2\\x80\\xaa"},	 /* U+202A */
-		{"\xe2\x80\xa8", "\\xe2\\x80\\xa8"},	 /* U+2028 */
-		{"\xe2\x80\xa9", "\\xe2\\x80\\xa9"},	 /* U+2029 */
-		{"\xe2\x81\xa6", "\\xe2\\x81\\xa6"},	 /* U+2066 */
-		{"\xe2\x81\xa9", "\\xe2\\x81\\xa9"},	 /* U+2069 */
-		{"\xe2\x80\x8e", "\\xe2\\x80\\x8e"},	 /* U+200E */
-		{"\xe2\x80\x8f", "\\xe2\\x80\\x8f"},	 /* U+200F */
-		{"\xd8\x9c", "\\xd8\\x9c"},		 /* U+061C */
-		{"\xe2\x80\x8d", "\xe2\x80\x8d"},		 /* U+200D: joins letters */
-		{"\xe2\x80\x90", "\xe2\x80\x90"},		 /* U+2010 */
-		{"\xe2\x80\xa7", "\xe2\x80\xa7"},		 /* U+2027 */
-		{"\xe2\x80\xaf", "\xe2\x80\xaf"},		 /* U+202F */
-		{"\xe2\x81\xaa", "\xe2\x81\xaa"},		 /* U+206A */
+		{"\xe2\x80\xaa", "\\xe2\\x80\\xaa"},	     /* U+202A */
+		{"\xe2\x80\xa8", "\\xe2\\x80\\xa8"},	     /* U+2028 */
+		{"\xe2\x80\xa9", "\\xe2\\x80\\xa9"},	     /* U+2029 */
+		{"\xe2\x81\xa6", "\\xe2\\x81\\xa6"},	     /* U+2066 */
+		{"\xe2\x81\xa9", "\\xe2\\x81\\xa9"},	     /* U+2069 */
+		{"\xe2\x80\x8e", "\\xe2\\x80\\x8e"},	     /* U+200E */
+		{"\xe2\x80\x8f", "\\xe2\\x80\\x8f"},	     /* U+200F */
+		{"\xd8\x9c", "\\xd8\\x9c"},		     /* U+061C */
+		{"\xe2\x80\x8d", "\xe2\x80\x8d"},	     /* U+200D: joins letters */
+		{"\xe2\x80\x90", "\xe2\x80\x90"},	     /* U+2010 */
+		{"\xe2\x80\xa7", "\xe2\x80\xa7"},	     /* U+2027 */
+		{"\xe2\x80\xaf", "\xe2\x80\xaf"},	     /* U+202F */
+		{"\xe2\x81\xaa", "\xe2\x81\xaa"},	     /* U+206A */
 	};
 	char out[64];
 

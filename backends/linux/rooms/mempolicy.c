@@ -78,10 +78,11 @@ static int check_flags(const struct oci_memory_policy *policy, struct sbx_error 
 				   "take memory with MPOL_F_STATIC_NODES and "
 				   "MPOL_F_RELATIVE_NODES: they contradict each other, want one");
 	if ((bits & FLAG_BALANCING) && mode != MODE_BIND && mode != MODE_PREFERRED_MANY)
-		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/linux/memoryPolicy/flags",
-				   "take memory by mode %s with MPOL_F_NUMA_BALANCING: the flag goes "
-				   "with MPOL_BIND or MPOL_PREFERRED_MANY only",
-				   policy->mode);
+		return sbx_fail_at(
+			err, SBX_E_INVALID_CONFIG, "/linux/memoryPolicy/flags",
+			"take memory by mode %s with MPOL_F_NUMA_BALANCING: the flag goes "
+			"with MPOL_BIND or MPOL_PREFERRED_MANY only",
+			policy->mode);
 	if ((bits & (FLAG_STATIC | FLAG_RELATIVE)) && !policy->nodes && mode != MODE_DEFAULT)
 		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/linux/memoryPolicy/flags",
 				   "take memory by mode %s with %s: the flag needs nodes",

@@ -43,13 +43,14 @@ static int fail_option(int fs_fd, int r, const char *option, const struct plan_m
 
 	mount_fs_message(fs_fd, message, sizeof(message));
 	if (strstr(message, "Unknown parameter"))
-		r = sbx_fail(err, SBX_E_SYSTEM, -r,
-			     "set option \"%s\": neither the runtime nor the file system %s has it: %s",
-			     option, m->type, message);
+		r = sbx_fail(
+			err, SBX_E_SYSTEM, -r,
+			"set option \"%s\": neither the runtime nor the file system %s has it: %s",
+			option, m->type, message);
 	else
-		r = sbx_fail(err, SBX_E_SYSTEM, -r, *message ? "set option \"%s\": %s"
-							     : "set option \"%s\"%s",
-			     option, message);
+		r = sbx_fail(err, SBX_E_SYSTEM, -r,
+			     *message ? "set option \"%s\": %s" : "set option \"%s\"%s", option,
+			     message);
 	if (err)
 		snprintf(err->pointer, sizeof(err->pointer), "/mounts/%zu/options", m->index);
 	return r;

@@ -81,8 +81,8 @@ static int plan_filesystem(struct plan *plan, struct plan_mount *m, struct sbx_e
 		plan_sysfs_as_bind(m);
 		return 0;
 	}
-	if (strcmp(m->type, "devpts") == 0 && userns && m->data && !room_maps_id(&ns->gid_maps, 5) &&
-	    mount_data_value(m->data, "gid", &len)) {
+	if (strcmp(m->type, "devpts") == 0 && userns && m->data &&
+	    !room_maps_id(&ns->gid_maps, 5) && mount_data_value(m->data, "gid", &len)) {
 		m->data = mount_data_without(plan->arena, m->data, "gid");
 		if (!m->data)
 			return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "plan mounts");

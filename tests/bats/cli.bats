@@ -135,6 +135,18 @@ load helpers
 	assert_output 'from spec'
 }
 
+@test 'a bundle for root, run by an ordinary user: the way to one of their own is named' {
+	local as=()
+
+	if is_root; then
+		as=(unshare --user --map-user=1000 --map-group=1000)
+	fi
+	edit_config 'del(.linux.uidMappings, .linux.gidMappings)
+		| .linux.namespaces |= map(select(.type != "user"))'
+	run --separate-stderr "${as[@]}" "$SBX_RUNTIME" plan "$BUNDLE"
+	assert_error '`spec --rootless` writes such a bundle'
+}
+
 @test 'list: an empty root' {
 	run_sbx list
 	assert_status 0

@@ -33,11 +33,11 @@ static int open_bundle(struct container *c, const struct create_request *request
 		return sbx_fail(err, SBX_E_INVALID_CONFIG, errno, "open bundle \"%s\"", path);
 	rc = fd_read_file_at(c->run.bundle_fd, name, CONTAINER_CONFIG_BYTES_MAX, config);
 	if (rc < 0)
-		return sbx_fail(err, SBX_E_INVALID_CONFIG, -rc, "read \"%s\" of bundle \"%s\"%s",
-				name, path,
-				rc == -ENOENT ? " (`spec` writes one; run takes a bundle by a path "
-						"with a slash)"
-					      : "");
+		return fd_fail_read(err, SBX_E_INVALID_CONFIG, rc, "read \"%s\" of bundle \"%s\"%s",
+				    name, path,
+				    rc == -ENOENT ? " (`spec` writes one; run takes a bundle by a "
+						    "path with a slash)"
+						  : "");
 	prefault_heap(config->len);
 	return 0;
 }

@@ -193,6 +193,18 @@ static const struct cmd *find_verb(const char *name)
 	return NULL;
 }
 
+/* What other runtimes have and this one has not: refused by name, for it is no typing error. */
+static int unknown_verb(const char *name, struct sbx_error *err)
+{
+	static const char *const not_built[] = {"checkpoint", "restore", NULL};
+
+	if (word_index(not_built, name) >= 0)
+		return sbx_fail(err, SBX_E_UNSUPPORTED, 0,
+				"%s is not built: this runtime cannot save a container's processes",
+				name);
+	return sbx_fail(err, SBX_E_USAGE, 0, "unknown verb \"%s\"", name);
+}
+
 static int check_operands(const struct cmd *cmd, int count, struct sbx_error *err)
 {
 	if (count >= cmd->min_operands && (cmd->max_operands < 0 || count <= cmd->max_operands))
@@ -313,7 +325,7 @@ int main(int argc, char **argv)
 	rc = open_log(&global, &err);
 	cmd = find_verb(argv[operand]);
 	if (rc == 0 && !cmd)
-		rc = sbx_fail(&err, SBX_E_USAGE, 0, "unknown verb \"%s\"", argv[operand]);
+		rc = unknown_verb(argv[operand], &err);
 	if (rc < 0)
 		wrong_use("", "", &err);
 	if (rc == 0 && cmd && cmd->needs_own_image)

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@
 #define VARIABLE	"NOTIFY_SOCKET"
 #define MESSAGE_BYTES	4096
 #define BARRIER_WAIT_MS 30000
+#define SEND_SECONDS	10
 
 static const char *manager_socket(void)
 {
@@ -164,11 +166,15 @@ bool notify_take(int fd)
 static int connect_manager(int *ret_fd)
 {
 	const char *path = manager_socket();
+	static const struct timeval limit = {.tv_sec = SEND_SECONDS};
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	size_t len = path ? strlen(path) : 0;
 	cleanup_fd int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
+		return -errno;
+	/* Whose queue is full, and who does not read it, is not waited for. */
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0)
 		return -errno;
 	if (len < 2 || len >= sizeof(to.sun_path) || (path[0] != '/' && path[0] != '@'))
 		return -EINVAL;

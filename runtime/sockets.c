@@ -91,6 +91,10 @@ int sockets_send_fd(const char *path, int fd, const char *name, struct sbx_error
 	cleanup_fd int socket_fd = dir_fd < 0 ? dir_fd : connect_in(dir_fd, last, SOCK_STREAM);
 	int rc = socket_fd < 0 ? socket_fd : send_with_name(socket_fd, fd, name);
 
+	if (rc == -ETIMEDOUT || rc == -EAGAIN)
+		return sbx_fail(err, SBX_E_SYSTEM, ETIMEDOUT,
+				"send a descriptor to \"%s\": nobody accepted it within %d seconds",
+				path, CONNECT_SECONDS);
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "send a descriptor to \"%s\"", path) : 0;
 }
 

@@ -76,6 +76,8 @@ struct oci_io_priority {
 	int64_t priority;
 };
 
+#define OCI_CPUS_MAX 8192 /* the largest CONFIG_NR_CPUS that kernels offer */
+
 struct oci_exec_cpu_affinity {
 	const char *initial, *final;
 };

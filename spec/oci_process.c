@@ -6,15 +6,19 @@
 #include "spec/oci_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/num.h"
 
 #define WINDOW_SIZE_MAX 65535 /* struct winsize */
 #define ARGS_MAX	65536
 #define GROUPS_MAX	65536 /* NGROUPS_MAX */
 #define RLIMITS_MAX	64
+
+#define DEADLINE_RUNTIME_MIN 1024 /* DL_SCALE of the kernel */
 
 /* ---- user ---- */
 
@@ -126,16 +130,66 @@ static const char *const scheduler_flags[] = {
 	"SCHED_FLAG_UTIL_CLAMP_MAX", NULL,
 };
 
+/* The values that the flags of clamping need have no member. */
+static int check_scheduler_flag(struct decoder *d, const struct json_node *flag)
+{
+	static const char clamp[] = "SCHED_FLAG_UTIL_CLAMP_";
+
+	return strncmp(flag->text, clamp, sizeof(clamp) - 1) == 0
+		       ? decode_fail(d, flag, "is %.64s, which config.json has no value for",
+				     flag->text)
+		       : 0;
+}
+
 static const struct decode_row scheduler_rows[] = {
 	{ROW(struct oci_scheduler, DECODE_STRING, policy, "policy"), .required = true,
 	 .words = scheduler_policies},
 	{ROW(struct oci_scheduler, DECODE_OPT_I64, nice, "nice"), .min = -20, .max = 19},
 	{ROW(struct oci_scheduler, DECODE_OPT_I64, priority, "priority"), .max = 99},
-	{ROW(struct oci_scheduler, DECODE_STRINGS, flags, "flags"), .words = scheduler_flags},
+	{ROW(struct oci_scheduler, DECODE_STRINGS, flags, "flags"), .words = scheduler_flags,
+	 .check = check_scheduler_flag},
 	{ROW(struct oci_scheduler, DECODE_OPT_U64, runtime, "runtime")},
 	{ROW(struct oci_scheduler, DECODE_OPT_U64, deadline, "deadline")},
 	{ROW(struct oci_scheduler, DECODE_OPT_U64, period, "period")},
 };
+
+/* The member if it is given, else the object that lacks it. */
+static const struct json_node *or_object(const struct json_node *object, const char *name)
+{
+	const struct json_node *member = json_get(object, name);
+
+	return member ? member : object;
+}
+
+/* sched_setattr(2): the values that are not set, or the policy itself, come from the process. */
+static bool keeps_old(const struct oci_scheduler *s)
+{
+	for (size_t i = 0; i < s->flags.n; i++)
+		if (strncmp(s->flags.v[i], "SCHED_FLAG_KEEP_", strlen("SCHED_FLAG_KEEP_")) == 0)
+			return true;
+	return false;
+}
+
+/* As the kernel checks them (__checkparam_dl()): a period of 0 is the deadline. Its bounds of the
+ * period are the host's sysctls. */
+static int check_deadline(struct decoder *d, const struct json_node *object,
+			  const struct oci_scheduler *s)
+{
+	if (s->runtime.v < DEADLINE_RUNTIME_MIN)
+		return decode_fail(d, or_object(object, "runtime"),
+				   "has the runtime %" PRIu64
+				   ", SCHED_DEADLINE needs at least %d nanoseconds",
+				   s->runtime.v, DEADLINE_RUNTIME_MIN);
+	if (s->deadline.v < s->runtime.v || s->deadline.v > INT64_MAX)
+		return decode_fail(d, or_object(object, "deadline"),
+				   "has the deadline %" PRIu64
+				   ", SCHED_DEADLINE needs one of at least \"runtime\"",
+				   s->deadline.v);
+	if (s->period.v != 0 && (s->period.v < s->deadline.v || s->period.v > INT64_MAX))
+		return decode_fail(d, json_get(object, "period"),
+				   "is less than \"deadline\", or too large");
+	return 0;
+}
 
 /* sched(7): which attribute belongs to which policy. A zero says nothing and is always taken. */
 static int check_scheduler(struct decoder *d, const struct json_node *object, void *decoded)
@@ -154,11 +208,20 @@ static int check_scheduler(struct decoder *d, const struct json_node *object, vo
 		{"period", s->period.v != 0, deadline},
 	};
 
+	if (strcmp(s->policy, "SCHED_ISO") == 0)
+		return decode_fail(
+			d, json_get(object, "policy"),
+			"is SCHED_ISO, a reserved name: no Linux kernel has that policy");
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
 		if (members[i].given && !members[i].fits)
 			return decode_fail(d, json_get(object, members[i].name),
 					   "does not belong to the policy %s", s->policy);
-	return 0;
+	if (keeps_old(s))
+		return 0;
+	if (realtime && s->priority.v == 0)
+		return decode_fail(d, or_object(object, "priority"),
+				   "has no priority, %s needs one of 1 to 99", s->policy);
+	return deadline ? check_deadline(d, object, s) : 0;
 }
 
 static const struct decode_table scheduler_table = {
@@ -176,11 +239,31 @@ static const struct decode_row io_priority_rows[] = {
 static const struct decode_table io_priority_table = {
 	DECODE_TABLE(io_priority_rows, struct oci_io_priority)};
 
+/* sched_setaffinity(2) is told by us, so that the list is read here; a cpuset's is the kernel's. */
+static int check_affinity(struct decoder *d, const struct json_node *value)
+{
+	unsigned long mask[OCI_CPUS_MAX / (8 * sizeof(unsigned long))];
+	int r = oci_check_cpu_list(d, value);
+
+	if (r < 0)
+		return r;
+	switch (num_parse_list(value->text, mask, OCI_CPUS_MAX)) {
+	case 0:
+		return 0;
+	case -ERANGE:
+		return decode_fail(d, value, "is \"%.64s\", want processors below %d", value->text,
+				   OCI_CPUS_MAX);
+	default:
+		return decode_fail(d, value, "is \"%.64s\", want a list like \"0-3,7\"",
+				   value->text);
+	}
+}
+
 static const struct decode_row affinity_rows[] = {
 	{ROW(struct oci_exec_cpu_affinity, DECODE_STRING, initial, "initial"), .empty_absent = true,
-	 .check = oci_check_cpu_list},
+	 .check = check_affinity},
 	{ROW(struct oci_exec_cpu_affinity, DECODE_STRING, final, "final"), .empty_absent = true,
-	 .check = oci_check_cpu_list},
+	 .check = check_affinity},
 };
 
 static const struct decode_table affinity_table = {

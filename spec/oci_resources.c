@@ -6,6 +6,7 @@
 #include "spec/oci_internal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
@@ -17,15 +18,24 @@
 
 int oci_check_cpu_list(struct decoder *d, const struct json_node *value)
 {
+	unsigned long number, first = 0;
 	const char *p = value->text;
+	bool ends_range = false;
 	size_t digits;
 
 	/* N, N-M, N-M:USED/GROUP, separated by commas: lib/bitmap.c of the kernel. */
 	for (;;) {
 		digits = strspn(p, "0123456789");
-		p += digits;
 		if (digits == 0 || digits > 9)
 			break;
+		number = strtoul(p, NULL, 10);
+		if (ends_range && number < first)
+			return decode_fail(d, value,
+					   "is \"%.64s\", with a range that ends before it begins",
+					   value->text);
+		p += digits;
+		ends_range = *p == '-';
+		first = number;
 		if (*p == '\0')
 			return 0;
 		if (!strchr(",-:/", *p))

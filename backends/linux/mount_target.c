@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "backends/linux/mount_api.h"
 #include "backends/linux/mount_target.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/kernel.h"
@@ -166,4 +167,30 @@ int mount_target_open(int root_fd, const struct plan_mount *m, int source_fd, bo
 		return r;
 	*ret_existed = existed;
 	return take_fd(&fd);
+}
+
+/* The kernel says EINVAL for this as for much else; clients look for ENOTDIR's text. */
+static int refuse_other_kind(int mount_fd, int target_fd, struct sbx_error *err)
+{
+	struct stat mount, target;
+
+	if (fstat(mount_fd, &mount) < 0 || fstat(target_fd, &target) < 0 ||
+	    S_ISDIR(mount.st_mode) == S_ISDIR(target.st_mode))
+		return 0;
+	return sbx_fail(err, SBX_E_SYSTEM, ENOTDIR,
+			S_ISDIR(mount.st_mode) ? "a folder cannot be mounted on a file"
+					       : "a file cannot be mounted on a folder");
+}
+
+int mount_target_attach(int mount_fd, int target_fd, struct sbx_error *err)
+{
+	int r = mount_tree_attach(mount_fd, target_fd);
+
+	if (r == -EINVAL) {
+		int kind = refuse_other_kind(mount_fd, target_fd, err);
+
+		if (kind < 0)
+			return kind;
+	}
+	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "attach") : 0;
 }

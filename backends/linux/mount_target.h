@@ -17,11 +17,14 @@ int mount_target_check(const struct plan_mount *m, const char *pointer, struct s
 /*
  * Open (and make, where missing) the target of m below root_fd: a directory, or what source_fd is
  * where that is not negative. The caller's umask must be 0. *ret_existed tells whether it was
- * there; what is no fit for the source the kernel refuses when it is attached. Returns an O_PATH
+ * there; what is no fit for the source is refused by mount_target_attach(). Returns an O_PATH
  * descriptor or -errno.
  */
 int mount_target_open(int root_fd, const struct plan_mount *m, int source_fd, bool *ret_existed,
 		      struct sbx_error *err);
+
+/* Attach mount_fd to target_fd. A folder on a file, or the reverse, is named as such. */
+int mount_target_attach(int mount_fd, int target_fd, struct sbx_error *err);
 
 /* fd is the root directory of a procfs. */
 bool mount_is_procfs_root(int fd);

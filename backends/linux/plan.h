@@ -31,6 +31,7 @@ enum mount_kind { MOUNT_FILESYSTEM, MOUNT_BIND, MOUNT_CGROUP };
 
 struct plan_mount {
 	enum mount_kind kind;
+	size_t index;		 /* in config.json's mounts */
 	const char *destination; /* normalised, inside the container */
 	const char *type, *source;
 	bool recursive;					   /* rbind */

@@ -113,6 +113,13 @@ static inline bool room_has_userns(const struct plan *plan)
 	return (plan->namespaces.new_flags & CLONE_NEWUSER) || plan->namespaces.path[NS_USER];
 }
 
+/* Whether the maps name the container's id. (userns.c) */
+bool room_maps_id(const struct oci_id_maps *maps, uint32_t id);
+
+/* Say where a new user namespace is why the kernel answered EOVERFLOW: what is made in the set-up
+ * belongs to id 0, which no map names. Returns rc. (userns.c) */
+int room_explain_overflow(const struct plan *plan, int rc, struct sbx_error *err);
+
 /* The process that is set up: that of the bundle, or the one of an exec. NULL: none was given. */
 static inline const struct oci_process *room_process(const struct plan *plan)
 {

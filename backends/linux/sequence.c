@@ -472,6 +472,8 @@ static int run_row(struct sequence *seq, const struct stage_row *row, struct sbx
 	for (size_t i = 0; rc == 0 && i < ROW_ROOMS_MAX && row->rooms[i]; i++)
 		if (row->rooms[i]->apply)
 			rc = row->rooms[i]->apply(seq->run, row->stage, err);
+	if (seq->side == SIDE_CHILD)
+		rc = room_explain_overflow(seq->run->plan, rc, err);
 	if (rc == 0 && row->action)
 		rc = row->action(seq, err);
 	if (rc == 0 && row->tells)

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,6 +90,33 @@ int fd_read_file_at(int dirfd, const char *name, size_t max, struct buf *out)
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
 	return fd_read_all(fd, max, out);
+}
+
+/* The errnos of these say something else to a person. */
+static const char *read_refusal(int rc)
+{
+	switch (rc) {
+	case -EINVAL:
+		return "it is no regular file";
+	case -ELOOP:
+		return "it is a symbolic link, which is not followed";
+	default:
+		return NULL;
+	}
+}
+
+int fd_fail_read(struct sbx_error *err, enum sbx_code code, int rc, const char *fmt, ...)
+{
+	const char *reason = read_refusal(rc);
+	char what[SBX_MESSAGE_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	if (vsnprintf(what, sizeof(what), fmt, args) < 0)
+		what[0] = '\0';
+	va_end(args);
+	return reason ? sbx_fail(err, code, 0, "%s: %s", what, reason)
+		      : sbx_fail(err, code, -rc, "%s", what);
 }
 
 int fd_write_value_at(int dirfd, const char *name, const char *value)

@@ -23,6 +23,11 @@ int fd_write_all(int fd, const void *data, size_t len);
  * component, regular files only (-EINVAL else), never blocks on a FIFO. 0 or -errno. */
 int fd_read_file_at(int dirfd, const char *name, size_t max, struct buf *out);
 
+/* Record why fd_read_file_at() failed with rc at what format says: "FORMAT: REASON". Returns rc's
+ * like of sbx_fail(). */
+int fd_fail_read(struct sbx_error *err, enum sbx_code code, int rc, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
 /* Write a short value to an existing file (cgroup, sysctl, maps) in one write(2). 0 or -errno. */
 int fd_write_value_at(int dirfd, const char *name, const char *value);
 

@@ -5,8 +5,11 @@
 #include "runtime/base/text.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "runtime/base/cleanup.h"
 
 static bool is_continuation(unsigned char c)
 {
@@ -41,11 +44,38 @@ size_t text_utf8_length(const char *text, size_t len)
 	return 0;
 }
 
+/* U+2028 and U+2029 end a line; the others mark, embed, override or isolate a direction of text. */
+static bool is_format(uint32_t c)
+{
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{0x061c, 0x061c},
+		{0x200e, 0x200f},
+		{0x2028, 0x202e},
+		{0x2066, 0x2069},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return true;
+	return false;
+}
+
+/* s: a character of n bytes, which text_utf8_length() found. */
 static bool is_control(const unsigned char *s, size_t n)
 {
-	if (n == 1)
+	switch (n) {
+	case 1:
 		return s[0] < 0x20 || s[0] == 0x7f;
-	return n == 2 && s[0] == 0xc2 && s[1] < 0xa0;
+	case 2:
+		return (s[0] == 0xc2 && s[1] < 0xa0) ||
+		       is_format((s[0] & 0x1fu) << 6 | (s[1] & 0x3fu));
+	case 3:
+		return is_format((s[0] & 0x0fu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu));
+	default:
+		return false;
+	}
 }
 
 static size_t escape_byte(char out[5], unsigned char c)

@@ -78,6 +78,19 @@ static int add_groups(struct arena *arena, struct oci_user *user, const struct o
 	return 0;
 }
 
+/* As config.json's env: a word without a value would be no variable. */
+static int check_env(const struct option_values *words, struct sbx_error *err)
+{
+	for (size_t i = 0; i < words->count; i++) {
+		const char *equals = strchr(words->list[i], '=');
+
+		if (!equals || equals == words->list[i])
+			return sbx_fail(err, SBX_E_USAGE, 0, "--env takes NAME=VALUE, not \"%s\"",
+					words->list[i]);
+	}
+	return 0;
+}
+
 /* Never into the inheritable or ambient set (CVE-2022-29162). */
 static int add_capabilities(struct arena *arena, struct oci_process *process,
 			    const struct option_values *more)
@@ -126,7 +139,10 @@ static int process_of_words(const struct invocation *in, struct container *c,
 		process->apparmor_profile = invocation_value(in, "apparmor");
 	if (invocation_value(in, "process-label"))
 		process->selinux_label = invocation_value(in, "process-label");
-	rc = add_groups(&c->arena, &process->user, invocation_list(in, "additional-gids"), err);
+	rc = check_env(invocation_list(in, "env"), err);
+	if (rc == 0)
+		rc = add_groups(&c->arena, &process->user, invocation_list(in, "additional-gids"),
+				err);
 	if (rc == 0 && (append_strings(&c->arena, &process->env, invocation_list(in, "env")) < 0 ||
 			add_capabilities(&c->arena, process, invocation_list(in, "cap")) < 0))
 		rc = sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "read the process");
@@ -140,7 +156,7 @@ static int process_of_file(const char *path, struct container *c, struct oci_pro
 	int rc = fd_read_file_at(AT_FDCWD, path, PROCESS_BYTES_MAX, &text);
 
 	if (rc < 0)
-		return sbx_fail(err, SBX_E_INVALID_CONFIG, -rc, "read process \"%s\"", path);
+		return fd_fail_read(err, SBX_E_INVALID_CONFIG, rc, "read process \"%s\"", path);
 	return oci_parse_process(&c->arena, text.data, text.len, ret, err);
 }
 

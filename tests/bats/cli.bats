@@ -73,6 +73,24 @@ load helpers
 	[[ $stderr != *'requires an argument'* && $stderr != *'flag needs an argument'* ]]
 }
 
+@test 'checkpoint and restore are refused by name, a typing error is not' {
+	local verb
+
+	for verb in checkpoint restore; do
+		for args in "" --help "--image-path x y"; do
+			# shellcheck disable=SC2086 # words
+			run_sbx --log-format json $verb $args
+			assert_status 1
+			assert_equal "$output" ''
+			jq -e --arg verb "$verb" '.code == "unsupported" and
+				(.msg | startswith($verb + " is not built"))' <<<"$stderr"
+		done
+	done
+	run_sbx --log-format json checkpiont
+	assert_status 1
+	jq -e '.code == "usage" and (.msg | contains("unknown verb"))' <<<"$stderr"
+}
+
 @test 'features: valid, complete, silent' {
 	local filter
 
@@ -115,6 +133,18 @@ load helpers
 	run_container
 	assert_status 0
 	assert_output 'from spec'
+}
+
+@test 'a bundle for root, run by an ordinary user: the way to one of their own is named' {
+	local as=()
+
+	if is_root; then
+		as=(unshare --user --map-user=1000 --map-group=1000)
+	fi
+	edit_config 'del(.linux.uidMappings, .linux.gidMappings)
+		| .linux.namespaces |= map(select(.type != "user"))'
+	run --separate-stderr "${as[@]}" "$SBX_RUNTIME" plan "$BUNDLE"
+	assert_error '`spec --rootless` writes such a bundle'
 }
 
 @test 'list: an empty root' {

@@ -80,6 +80,16 @@ true"
 	assert_success
 }
 
+@test 'docker: the profile of the confined runtime is one, and bears the name' {
+	local name
+
+	name=$(jq -r '.runtimes["sbx-confined"].runtimeArgs[1]' "$BUILT/docker/daemon.json")
+	run_sbx profile check "$CONTRIB/docker/$name.json"
+	assert_status 0
+	run_sbx profile access "$CONTRIB/docker/$name.json" filesystem.write /workspace/x
+	assert_output --partial '"allow"'
+}
+
 @test 'Kubernetes: the class names the handler, the pod names the class' {
 	needs_module yaml
 	run document yaml "$CONTRIB/kubernetes/runtimeclass.yaml" '.[] | "\(.apiVersion) \(.kind) \(.metadata.name) \(

@@ -26,6 +26,27 @@ folder_state() {
 
 # ---- what every container has ----------------------------------------------------------------------
 
+@test 'a console socket that nobody accepts on is waited for 10 seconds, not for ever' {
+	local socket=$BATS_TEST_TMPDIR/full.sock listener
+
+	command -v python3 >/dev/null || skip "no python3"
+	python3 -c 'import socket, sys, time
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen(0)
+first = socket.socket(socket.AF_UNIX)
+first.connect(sys.argv[1])
+time.sleep(100)' "$socket" 3>&- &
+	listener=$!
+	wait_until 10 test -S "$socket"
+	sleep 0.5
+	edit_config '.process.terminal = true'
+	run --separate-stderr timeout 60 "$SBX_RUNTIME" --root "$ROOT" create --bundle "$BUNDLE" \
+		--console-socket "$socket" "$ID"
+	kill "$listener"
+	assert_error 'nobody accepted it within 10 seconds: connection timed out'
+}
+
 @test 'default devices and links' {
 	set_script 'for d in null zero full random urandom tty; do
 			stat -c "%n %F %t:%T %a" /dev/$d

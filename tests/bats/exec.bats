@@ -189,6 +189,36 @@ process_file() {
 
 # ---- environment and folder ------------------------------------------------------------------------
 
+@test 'exec --env takes NAME=VALUE only, as config.json does' {
+	local word
+
+	start_sleeper
+	for word in X =a ''; do
+		run_exec -e A=b -e "$word" "$ID" true
+		assert_error "--env takes NAME=VALUE, not \"$word\"" 255
+	done
+	run_exec -e A= "$ID" true
+	assert_status 0
+}
+
+@test 'a process file that is no regular file, or a link, is named as such' {
+	local file
+
+	start_sleeper
+	mkdir "$BATS_TEST_TMPDIR/dir"
+	mkfifo "$BATS_TEST_TMPDIR/fifo"
+	for file in /dev/null "$BATS_TEST_TMPDIR/dir" "$BATS_TEST_TMPDIR/fifo"; do
+		run_exec --process "$file" "$ID"
+		assert_error "read process \"$file\": it is no regular file" 255
+	done
+	process_file '.args = ["true"]'
+	ln -s "$PROCESS" "$BATS_TEST_TMPDIR/link"
+	run_exec --process "$BATS_TEST_TMPDIR/link" "$ID"
+	assert_error 'it is a symbolic link, which is not followed' 255
+	run_exec --process "$PROCESS" "$ID"
+	assert_status 0
+}
+
 @test 'exec --env adds to the environment of config.json' {
 	edit_config '.process.env += ["KEPT=yes", "CHANGED=no"]'
 	start_sleeper

@@ -3,6 +3,21 @@ load helpers
 
 # ---- run -------------------------------------------------------------------------------------------
 
+@test 'config.json that is no regular file, or a link, is named as such' {
+	mv "$BUNDLE/config.json" "$BUNDLE/other.json"
+	ln -s other.json "$BUNDLE/config.json"
+	run_container
+	assert_error 'read "config.json" of bundle'
+	assert_stderr 'it is a symbolic link, which is not followed'
+	rm "$BUNDLE/config.json"
+	mkfifo "$BUNDLE/config.json"
+	run_container
+	assert_error 'it is no regular file'
+	run_container --config /dev/null
+	assert_error 'read "/dev/null" of bundle'
+	assert_stderr 'it is no regular file'
+}
+
 @test 'run: the exit status of the process is ours' {
 	set_args true
 	run_container

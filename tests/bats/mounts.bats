@@ -102,6 +102,32 @@ IS_MOUNT='is_mount() { grep -q "^[^ ]* [^ ]* [^ ]* [^ ]* $1 " /proc/self/mountin
 	run_container
 	assert_error 'no-such-option'
 	assert_stderr /mnt
+	edit_config '(.mounts[-1].options) = ["nosiud"] | .mounts[-1].type = "proc" | del(.linux.maskedPaths)'
+	run_container
+	assert_error 'option "nosiud": neither the runtime nor the file system proc has it: '
+	assert_stderr ': invalid argument (at /mounts/'
+	assert_stderr "/mounts/$(jq '.mounts | length - 1' "$BUNDLE/config.json")/options)"
+}
+
+@test 'a folder on a file, a file on a folder: both are named, with the words that clients know' {
+	echo text >"$BUNDLE/rootfs/file"
+	mkdir "$BUNDLE/rootfs/dir" "$HOST/dir"
+	echo text >"$HOST/file"
+	mount_at /file bind "$HOST/dir" bind
+	run_container
+	assert_error "\"$HOST/dir\" on \"/file\": a folder cannot be mounted on a file: not a directory"
+	edit_config '.mounts[-1] |= (.destination = "/dir" | .source |= sub("dir$"; "file"))'
+	run_container
+	assert_error "\"$HOST/file\" on \"/dir\": a file cannot be mounted on a folder: not a directory"
+	edit_config '.mounts[-1] = {destination: "/file", type: "tmpfs", source: "tmpfs"}'
+	run_container
+	assert_error '"tmpfs" on "/file": a folder cannot be mounted on a file: not a directory'
+	edit_config '.mounts[-1] = {destination: "/file", type: "cgroup", source: "cgroup"}'
+	run_container
+	assert_error '"cgroup" on "/file": a folder cannot be mounted on a file: not a directory'
+	edit_config '.mounts[-1] |= (.type = "proc")'
+	run_container
+	assert_error '"/file" must be mounted on ordinary directory'
 }
 
 @test 'an unknown file system is named' {
@@ -454,6 +480,46 @@ character special file 1:3"
 	set_script 'cat /file; cat /hidden/file'
 	run_container
 	assert_output $'secret\nsecret'
+}
+
+@test 'a user namespace without container id 0 is named where a file cannot be made' {
+	local map
+
+	use_user_namespace
+	for map in uid gid; do
+		edit_config '.linux[$map + "Mappings"] = [{containerID: 1, hostID: 100000, size: 65535}]' \
+			--arg map "$map"
+		run_container
+		assert_status 1
+		assert_stderr "container id 0, which owns what is made here, is not in linux.${map}Mappings: "
+		assert_stderr 'value too large for defined data type'
+		edit_config '.linux[$map + "Mappings"] = [{containerID: 0, hostID: 100000, size: 65536}]' \
+			--arg map "$map"
+	done
+}
+
+@test 'the root itself is neither masked nor made read-only by a path: refused, not ignored' {
+	local path before=$BATS_TEST_TMPDIR/before.json
+
+	cp "$BUNDLE/config.json" "$before"
+	for path in / /. // /proc/..; do
+		edit_config '.linux.maskedPaths += [$path]' --arg path "$path"
+		run_container
+		assert_error "path \"$path\": it is the root of the container, which cannot be masked (at /linux/maskedPaths/"
+		cp "$before" "$BUNDLE/config.json"
+		edit_config '.linux.readonlyPaths = [$path]' --arg path "$path"
+		run_container
+		assert_error "path \"$path\": it is the root of the container: use root.readonly (at /linux/readonlyPaths/0)"
+		cp "$before" "$BUNDLE/config.json"
+	done
+	ln -s / "$BUNDLE/rootfs/link"
+	edit_config '.linux.maskedPaths += ["/link"]'
+	run_container
+	assert_error 'mask "/link": it is the root of the container'
+	cp "$before" "$BUNDLE/config.json"
+	edit_config '.linux.readonlyPaths += ["/link"]'
+	run_container
+	assert_error 'make "/link" read-only: it is the root of the container: use root.readonly'
 }
 
 @test 'the root may be changed without pivot_root' {

@@ -416,11 +416,31 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 		{scheduler: {policy: "SCHED_OTHER", priority: 5}}
 		{scheduler: {policy: "SCHED_OTHER", runtime: 5}}
 		{scheduler: {policy: "SCHED_NOSUCH"}}
+		{scheduler: {policy: "SCHED_ISO"}}
+		{scheduler: {policy: "SCHED_FIFO"}}
+		{scheduler: {policy: "SCHED_DEADLINE"}}
 		{scheduler: {nice: 1}}
 		{scheduler: {policy: "SCHED_OTHER", nice: 20}}
 		{ioPriority: {class: "IOPRIO_CLASS_NONE", priority: 0}}
 		{ioPriority: {class: "IOPRIO_CLASS_BE", priority: 8}}
 		{ioPriority: {priority: 1}}
+	END
+}
+
+@test 'memory policy: flags that contradict each other or the mode are named' {
+	local policy flag
+
+	while read -r flag policy; do
+		write_default_config "$BUNDLE/config.json"
+		edit_config ".linux.memoryPolicy = $policy"
+		run_container
+		assert_error "${flag//./ }"
+		assert_stderr '(at /linux/memoryPolicy/flags)'
+	done <<-'END'
+		MPOL_F_STATIC_NODES.and.MPOL_F_RELATIVE_NODES {mode: "MPOL_BIND", nodes: "0", flags: ["MPOL_F_STATIC_NODES", "MPOL_F_RELATIVE_NODES"]}
+		MPOL_F_NUMA_BALANCING {mode: "MPOL_INTERLEAVE", nodes: "0", flags: ["MPOL_F_NUMA_BALANCING"]}
+		MPOL_F_RELATIVE_NODES {mode: "MPOL_LOCAL", flags: ["MPOL_F_RELATIVE_NODES"]}
+		MPOL_F_STATIC_NODES {mode: "MPOL_PREFERRED", flags: ["MPOL_F_STATIC_NODES"]}
 	END
 }
 

@@ -172,11 +172,42 @@ static void test_escape_cuts(void **state)
 	assert_string_equal(out, "a\\x00b");
 }
 
+/* What turns the direction of text, or ends a line, reaches no terminal; its neighbours do. */
+static void test_escape_direction(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{"a\xe2\x80\xaetxt", "a\\xe2\\x80\\xaetxt"}, /* U+202E */
+		{"\xe2\x80\xaa", "\\xe2\\x80\\xaa"},	     /* U+202A */
+		{"\xe2\x80\xa8", "\\xe2\\x80\\xa8"},	     /* U+2028 */
+		{"\xe2\x80\xa9", "\\xe2\\x80\\xa9"},	     /* U+2029 */
+		{"\xe2\x81\xa6", "\\xe2\\x81\\xa6"},	     /* U+2066 */
+		{"\xe2\x81\xa9", "\\xe2\\x81\\xa9"},	     /* U+2069 */
+		{"\xe2\x80\x8e", "\\xe2\\x80\\x8e"},	     /* U+200E */
+		{"\xe2\x80\x8f", "\\xe2\\x80\\x8f"},	     /* U+200F */
+		{"\xd8\x9c", "\\xd8\\x9c"},		     /* U+061C */
+		{"\xe2\x80\x8d", "\xe2\x80\x8d"},	     /* U+200D: joins letters */
+		{"\xe2\x80\x90", "\xe2\x80\x90"},	     /* U+2010 */
+		{"\xe2\x80\xa7", "\xe2\x80\xa7"},	     /* U+2027 */
+		{"\xe2\x80\xaf", "\xe2\x80\xaf"},	     /* U+202F */
+		{"\xe2\x81\xaa", "\xe2\x81\xaa"},	     /* U+206A */
+	};
+	char out[64];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		text_escape(out, sizeof(out), rows[i].text, strlen(rows[i].text));
+		assert_string_equal(out, rows[i].want);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_errno_text),
 		cmocka_unit_test(test_escapes),
+		cmocka_unit_test(test_escape_direction),
 		cmocka_unit_test(test_null_record),
 		cmocka_unit_test(test_long_messages_keep_errno),
 		cmocka_unit_test(test_prefix_fits_exactly),

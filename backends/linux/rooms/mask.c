@@ -14,6 +14,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +24,7 @@
 #include "backends/linux/mount_api.h"
 #include "backends/linux/room.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/fd.h"
 #include "runtime/base/path.h"
 
 /* Kernel memory, keys, timers, firmware and power readings: what tells about other containers. */
@@ -72,14 +75,25 @@ static int plan_list(struct arena *arena, const struct strings *list, const char
 	return 0;
 }
 
-static int check_paths(const struct strings *list, const char *pointer, struct sbx_error *err)
+/* What is mounted over the root hides nothing from a process that stands on it already. */
+#define NO_MASKED_ROOT	 "it is the root of the container, which cannot be masked"
+#define NO_READONLY_ROOT "it is the root of the container: use root.readonly"
+
+static int check_paths(const struct strings *list, const char *member, const char *no_root,
+		       struct sbx_error *err)
 {
+	char normal[PATH_MAX], pointer[64];
 	size_t i;
 
 	for (i = 0; i < list->n; i++) {
+		snprintf(pointer, sizeof(pointer), "/linux/%s/%zu", member, i);
 		if (list->v[i][0] != '/')
 			return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer,
 					   "path \"%s\" must be absolute", list->v[i]);
+		if (path_normalize(list->v[i], normal, sizeof(normal)) == 0 &&
+		    strcmp(normal, "/") == 0)
+			return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer, "path \"%s\": %s",
+					   list->v[i], no_root);
 	}
 	return 0;
 }
@@ -98,9 +112,9 @@ static int mask_plan(struct plan *plan, struct report *report, struct sbx_error 
 		return sbx_fail_at(err, SBX_E_UNSUPPORTED, "/linux/maskedPaths",
 				   "masked and read-only paths need a mount namespace");
 	}
-	r = check_paths(&config->masked_paths, "/linux/maskedPaths", err);
+	r = check_paths(&config->masked_paths, "maskedPaths", NO_MASKED_ROOT, err);
 	if (r == 0)
-		r = check_paths(&config->readonly_paths, "/linux/readonlyPaths", err);
+		r = check_paths(&config->readonly_paths, "readonlyPaths", NO_READONLY_ROOT, err);
 	if (r < 0)
 		return r;
 	r = plan_list(plan->arena, &config->masked_paths, floor_masked,
@@ -196,6 +210,18 @@ static int open_target(const struct run *run, const char *path)
 	return path_open_in_root(run->mount_fds[i], *path ? path : "/", O_PATH, 0);
 }
 
+/* A link in the image may lead to the root as well. Without mount ids (before Linux 5.8) a bind of
+ * the root elsewhere looks the same, and none is refused. */
+static bool is_root(const struct run *run, int target)
+{
+	uint64_t root_mount, mount;
+	struct stat root, st;
+
+	return fd_mount_id(run->rootfs_fd, &root_mount) == 0 && fd_mount_id(target, &mount) == 0 &&
+	       root_mount == mount && fstat(run->rootfs_fd, &root) == 0 &&
+	       fstat(target, &st) == 0 && root.st_ino == st.st_ino;
+}
+
 static int mask_path(const struct run *run, const char *path, struct covers *covers,
 		     struct sbx_error *err)
 {
@@ -208,6 +234,8 @@ static int mask_path(const struct run *run, const char *path, struct covers *cov
 		return 0;
 	if (target < 0 || fstat(target, &st) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, target < 0 ? -target : errno, "open");
+	if (is_root(run, target))
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, 0, NO_MASKED_ROOT);
 	made = S_ISDIR(st.st_mode) ? &covers->directory : &covers->file;
 	first = *made < 0;
 	if (!first) {
@@ -254,6 +282,8 @@ static int make_path_read_only(const struct run *run, const char *path, struct s
 		return 0;
 	if (target < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -target, "open");
+	if (is_root(run, target))
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, 0, NO_READONLY_ROOT);
 	fd = mount_tree_clone_fd(target, true);
 	if (fd < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -fd, "clone");

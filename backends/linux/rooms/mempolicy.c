@@ -17,17 +17,20 @@
 enum nodes_need { NODES_NONE, NODES_MAY, NODES_MUST };
 
 /* <linux/mempolicy.h>; newer modes are missing in older headers. */
+enum { MODE_DEFAULT = 0, MODE_BIND = 2, MODE_PREFERRED_MANY = 5 };
+enum { FLAG_BALANCING = 1 << 13, FLAG_RELATIVE = 1 << 14, FLAG_STATIC = 1 << 15 };
+
 static const struct {
 	const char *word;
 	int value;
 	enum nodes_need nodes;
 } modes[] = {
-	{"MPOL_DEFAULT", 0, NODES_NONE},
+	{"MPOL_DEFAULT", MODE_DEFAULT, NODES_NONE},
 	{"MPOL_PREFERRED", 1, NODES_MAY},
-	{"MPOL_BIND", 2, NODES_MUST},
+	{"MPOL_BIND", MODE_BIND, NODES_MUST},
 	{"MPOL_INTERLEAVE", 3, NODES_MUST},
 	{"MPOL_LOCAL", 4, NODES_NONE},
-	{"MPOL_PREFERRED_MANY", 5, NODES_MUST},
+	{"MPOL_PREFERRED_MANY", MODE_PREFERRED_MANY, NODES_MUST},
 	{"MPOL_WEIGHTED_INTERLEAVE", 6, NODES_MUST},
 };
 
@@ -35,9 +38,9 @@ static const struct {
 	const char *word;
 	int value;
 } flags[] = {
-	{"MPOL_F_NUMA_BALANCING", 1 << 13},
-	{"MPOL_F_RELATIVE_NODES", 1 << 14},
-	{"MPOL_F_STATIC_NODES", 1 << 15},
+	{"MPOL_F_NUMA_BALANCING", FLAG_BALANCING},
+	{"MPOL_F_RELATIVE_NODES", FLAG_RELATIVE},
+	{"MPOL_F_STATIC_NODES", FLAG_STATIC},
 };
 
 /* The mode's row; the parser lets no other word pass. */
@@ -64,6 +67,29 @@ static int flag_bits(const struct strings *words)
 	return bits;
 }
 
+/* Which flags the kernel takes with which others and with which mode (sanitize_mpol_flags()). */
+static int check_flags(const struct oci_memory_policy *policy, struct sbx_error *err)
+{
+	int bits = flag_bits(&policy->flags), mode = modes[mode_row(policy->mode)].value;
+	const char *flag = bits & FLAG_STATIC ? "MPOL_F_STATIC_NODES" : "MPOL_F_RELATIVE_NODES";
+
+	if ((bits & FLAG_STATIC) && (bits & FLAG_RELATIVE))
+		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/linux/memoryPolicy/flags",
+				   "take memory with MPOL_F_STATIC_NODES and "
+				   "MPOL_F_RELATIVE_NODES: they contradict each other, want one");
+	if ((bits & FLAG_BALANCING) && mode != MODE_BIND && mode != MODE_PREFERRED_MANY)
+		return sbx_fail_at(
+			err, SBX_E_INVALID_CONFIG, "/linux/memoryPolicy/flags",
+			"take memory by mode %s with MPOL_F_NUMA_BALANCING: the flag goes "
+			"with MPOL_BIND or MPOL_PREFERRED_MANY only",
+			policy->mode);
+	if ((bits & (FLAG_STATIC | FLAG_RELATIVE)) && !policy->nodes && mode != MODE_DEFAULT)
+		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/linux/memoryPolicy/flags",
+				   "take memory by mode %s with %s: the flag needs nodes",
+				   policy->mode, flag);
+	return 0;
+}
+
 static int mempolicy_plan(struct plan *plan, struct report *report, struct sbx_error *err)
 {
 	const struct oci_memory_policy *policy = plan->spec->linux_.memory_policy;
@@ -86,7 +112,7 @@ static int mempolicy_plan(struct plan *plan, struct report *report, struct sbx_e
 	if (!policy->nodes && modes[row].nodes == NODES_MUST)
 		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/linux/memoryPolicy/nodes",
 				   "take memory by mode %s: it needs nodes", policy->mode);
-	return 0;
+	return check_flags(policy, err);
 }
 
 static int mempolicy_apply(struct run *run, enum stage stage, struct sbx_error *err)

@@ -15,6 +15,7 @@
 #include "backends/linux/cgroup/cgroup.h"
 #include "backends/linux/mount_api.h"
 #include "backends/linux/mount_cgroup.h"
+#include "backends/linux/mount_target.h"
 #include "runtime/base/cleanup.h"
 
 struct view {
@@ -52,13 +53,6 @@ static int clone_group(const struct view *v, const struct cgroup_hierarchy *h,
 	return take_fd(&fd);
 }
 
-static int attach(int mount_fd, int target_fd, struct sbx_error *err)
-{
-	int r = mount_tree_attach(mount_fd, target_fd);
-
-	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "attach") : 0;
-}
-
 /* ---- unified ---- */
 
 static int make_unified(const struct view *v, struct sbx_error *err)
@@ -91,7 +85,7 @@ static int mount_hierarchy(const struct view *v, int dir_fd, const struct cgroup
 	target = openat(dir_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (target < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "open directory \"%s\"", name);
-	return attach(group, target, err);
+	return mount_target_attach(group, target, err);
 }
 
 /* cpu -> cpu,cpuacct: programs look for the controller's own name. */
@@ -138,7 +132,7 @@ static int mount_hierarchies(const struct view *v, int target_fd, struct sbx_err
 
 	if (dir < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -dir, "mount tmpfs");
-	r = attach(dir, target_fd, err);
+	r = mount_target_attach(dir, target_fd, err);
 	if (r == 0)
 		r = fill_hierarchies(v, dir, err);
 	if (r < 0 || !v->read_only)
@@ -163,5 +157,5 @@ int mount_cgroup_view(const struct run *run, const struct plan_mount *m, int tar
 	if (run->plan->host->cgroup_mode != CGROUP_MODE_V2)
 		return mount_hierarchies(&v, target_fd, err);
 	fd = make_unified(&v, err);
-	return fd < 0 ? fd : attach(fd, target_fd, err);
+	return fd < 0 ? fd : mount_target_attach(fd, target_fd, err);
 }

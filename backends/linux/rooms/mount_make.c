@@ -35,6 +35,27 @@ static int fail_filesystem(int fs_fd, int r, const char *what, struct sbx_error 
 	return sbx_fail(err, SBX_E_SYSTEM, -r, "%s", what);
 }
 
+/* What the runtime has no row for went to the file system, which may not have it either. */
+static int fail_option(int fs_fd, int r, const char *option, const struct plan_mount *m,
+		       struct sbx_error *err)
+{
+	char message[256];
+
+	mount_fs_message(fs_fd, message, sizeof(message));
+	if (strstr(message, "Unknown parameter"))
+		r = sbx_fail(
+			err, SBX_E_SYSTEM, -r,
+			"set option \"%s\": neither the runtime nor the file system %s has it: %s",
+			option, m->type, message);
+	else
+		r = sbx_fail(err, SBX_E_SYSTEM, -r,
+			     *message ? "set option \"%s\": %s" : "set option \"%s\"%s", option,
+			     message);
+	if (err)
+		snprintf(err->pointer, sizeof(err->pointer), "/mounts/%zu/options", m->index);
+	return r;
+}
+
 /* A row of mount_options.c without its key here must not pass in silence. */
 static int check_super_flags(unsigned long flags, struct sbx_error *err)
 {
@@ -65,12 +86,8 @@ static int set_options(int fs_fd, const struct plan_mount *m, mode_t covered, st
 		return fail_filesystem(fs_fd, r, "set source and flags", err);
 	if (m->data) {
 		r = mount_fs_set_list(fs_fd, m->data, option, sizeof(option));
-		if (r < 0) {
-			char what[160];
-
-			snprintf(what, sizeof(what), "set option \"%s\"", option);
-			return fail_filesystem(fs_fd, r, what, err);
-		}
+		if (r < 0)
+			return fail_option(fs_fd, r, option, m, err);
 	}
 	if (covered) {
 		snprintf(mode, sizeof(mode), "%04o", covered & 07777);

@@ -57,17 +57,6 @@ static int find_pseudo(const char *type)
 	return -1;
 }
 
-static bool maps_id(const struct oci_id_maps *maps, uint32_t id)
-{
-	size_t i;
-
-	for (i = 0; i < maps->n; i++) {
-		if (id >= maps->v[i].container_id && id - maps->v[i].container_id < maps->v[i].size)
-			return true;
-	}
-	return false;
-}
-
 /* A new sysfs needs the network namespace's owner: without an own one the host's tree is shown. */
 static void plan_sysfs_as_bind(struct plan_mount *m)
 {
@@ -92,8 +81,8 @@ static int plan_filesystem(struct plan *plan, struct plan_mount *m, struct sbx_e
 		plan_sysfs_as_bind(m);
 		return 0;
 	}
-	if (strcmp(m->type, "devpts") == 0 && userns && m->data && !maps_id(&ns->gid_maps, 5) &&
-	    mount_data_value(m->data, "gid", &len)) {
+	if (strcmp(m->type, "devpts") == 0 && userns && m->data &&
+	    !room_maps_id(&ns->gid_maps, 5) && mount_data_value(m->data, "gid", &len)) {
 		m->data = mount_data_without(plan->arena, m->data, "gid");
 		if (!m->data)
 			return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "plan mounts");
@@ -166,6 +155,7 @@ static int plan_mount(struct plan *plan, size_t i, struct plan_mount *m, struct 
 		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, pointer,
 				   "mount %zu: destination is missing or too long", i);
 	*m = (struct plan_mount){
+		.index = i,
 		.destination = arena_strdup(plan->arena, destination),
 		.type = mount->type ? mount->type : "bind",
 		.source = mount->source,
@@ -309,8 +299,7 @@ static int attach(const struct plan_mount *m, int mount_fd, int target_fd, struc
 		if (r < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -r, "set propagation");
 	}
-	r = mount_tree_attach(mount_fd, target_fd);
-	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "attach") : 0;
+	return mount_target_attach(mount_fd, target_fd, err);
 }
 
 size_t room_mount_of(const struct plan_mounts *mounts, const char *path)

@@ -52,7 +52,8 @@ static int plan_namespaces(struct plan *plan, struct report *report, struct sbx_
 		return sbx_fail(
 			err, SBX_E_PERMISSION_DENIED, EPERM,
 			"make a container as user %u without a user namespace; add {\"type\": "
-			"\"user\"} with mappings to linux.namespaces",
+			"\"user\"} with mappings to linux.namespaces (`spec --rootless` writes "
+			"such a bundle)",
 			(unsigned)plan->host->euid);
 	if (!plan->policy->confined)
 		return 0;

@@ -21,8 +21,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/num.h"
 
-#define CPUS_MAX   8192 /* the largest CONFIG_NR_CPUS that kernels offer */
-#define CPUS_WORDS (CPUS_MAX / (8 * sizeof(unsigned long)))
+#define CPUS_WORDS (OCI_CPUS_MAX / (8 * sizeof(unsigned long)))
 
 /* sched_setattr(2), first version of the structure (48 bytes). */
 struct scheduler_attr {
@@ -84,7 +83,7 @@ static int affinity_set(const char *list, const char *member, struct sbx_error *
 {
 	unsigned long mask[CPUS_WORDS];
 
-	if (num_parse_list(list, mask, CPUS_MAX) < 0)
+	if (num_parse_list(list, mask, OCI_CPUS_MAX) < 0)
 		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/process/execCPUAffinity",
 				   "read %s \"%s\": it is no list of processors", member, list);
 	if (syscall(SYS_sched_setaffinity, 0, sizeof(mask), mask) < 0)
@@ -189,7 +188,24 @@ static int affinity_apply(const struct run *run, const struct oci_process *proce
 	return 0;
 }
 
-static int scheduler_apply(const struct oci_scheduler *s, struct sbx_error *err)
+/* What EPERM means under this policy. The groups of v1 have their own time for real-time tasks, and
+ * none at first (CONFIG_RT_GROUP_SCHED). */
+static const char *permission_hint(unsigned policy, enum cgroup_mode mode)
+{
+	if (policy == POLICY_DEADLINE)
+		return " (it needs CAP_SYS_NICE and a process that is bound to no subset of the "
+		       "processors)";
+	if (policy != POLICY_FIFO && policy != POLICY_RR)
+		return "";
+	return mode == CGROUP_MODE_V1 || mode == CGROUP_MODE_HYBRID
+		       ? " (it needs CAP_SYS_NICE or RLIMIT_RTPRIO, and where the kernel divides "
+			 "real-time by group a cpu.rt_runtime_us of the container's cgroup and of "
+			 "those above it: linux.resources.cpu.realtimeRuntime)"
+		       : " (it needs CAP_SYS_NICE or RLIMIT_RTPRIO)";
+}
+
+static int scheduler_apply(const struct run *run, const struct oci_scheduler *s,
+			   struct sbx_error *err)
 {
 	struct scheduler_attr attr = {.size = sizeof(attr)};
 	unsigned flag, policy = 0;
@@ -208,12 +224,9 @@ static int scheduler_apply(const struct oci_scheduler *s, struct sbx_error *err)
 	attr.period = s->period.v;
 	if (syscall(SYS_sched_setattr, 0, &attr, 0) == 0)
 		return 0;
-	if (errno == EPERM && policy == POLICY_DEADLINE)
-		return sbx_fail(err, SBX_E_SYSTEM, errno,
-				"set the scheduler to \"%s\" (it needs CAP_SYS_NICE and a process "
-				"that is bound to no subset of the processors)",
-				s->policy);
-	return sbx_fail(err, SBX_E_SYSTEM, errno, "set the scheduler to \"%s\"", s->policy);
+	return sbx_fail(err, SBX_E_SYSTEM, errno, "set the scheduler to \"%s\"%s", s->policy,
+			errno == EPERM ? permission_hint(policy, run->plan->host->cgroup_mode)
+				       : "");
 }
 
 static int sched_apply(struct run *run, enum stage stage, struct sbx_error *err)
@@ -230,7 +243,7 @@ static int sched_apply(struct run *run, enum stage stage, struct sbx_error *err)
 	if (r < 0)
 		return r;
 	if (process->scheduler) {
-		r = scheduler_apply(process->scheduler, err);
+		r = scheduler_apply(run, process->scheduler, err);
 		if (r < 0)
 			return r;
 	}

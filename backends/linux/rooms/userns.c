@@ -28,6 +28,32 @@
 #define MAP_FILE_BYTES_MAX ((size_t)64 << 10)
 #define HELPER_ARGS_MAX	   (2 + 3 * 340 + 1)
 
+bool room_maps_id(const struct oci_id_maps *maps, uint32_t id)
+{
+	size_t i;
+
+	for (i = 0; i < maps->n; i++) {
+		if (id >= maps->v[i].container_id && id - maps->v[i].container_id < maps->v[i].size)
+			return true;
+	}
+	return false;
+}
+
+int room_explain_overflow(const struct plan *plan, int rc, struct sbx_error *err)
+{
+	const struct plan_namespaces *ns = &plan->namespaces;
+
+	if (rc != -EOVERFLOW || !(ns->new_flags & CLONE_NEWUSER))
+		return rc;
+	if (!room_maps_id(&ns->uid_maps, 0))
+		return sbx_prefix(err, "container id 0, which owns what is made here, is not in "
+				       "linux.uidMappings");
+	if (!room_maps_id(&ns->gid_maps, 0))
+		return sbx_prefix(err, "container id 0, which owns what is made here, is not in "
+				       "linux.gidMappings");
+	return rc;
+}
+
 static bool maps_only_self(const struct oci_id_maps *maps, uint32_t id)
 {
 	return maps->n == 1 && maps->v[0].host_id == id && maps->v[0].size == 1;

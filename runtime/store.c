@@ -349,10 +349,11 @@ int store_open_container(const struct store *store, const char *id, enum store_l
 			return take_fd(&fd);
 		rc = lock_directory_soon(fd, lock);
 		if (rc == -EWOULDBLOCK)
-			return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
-					"container \"%s\" has been in another command's hands for %d "
-					"seconds: a hook of it may hang (\"delete --force\" ends it)",
-					id, LOCK_WAIT_MS / 1000);
+			return sbx_fail(
+				err, SBX_E_CONTAINER_STATUS, 0,
+				"container \"%s\" has been in another command's hands for %d "
+				"seconds: a hook of it may hang (\"delete --force\" ends it)",
+				id, LOCK_WAIT_MS / 1000);
 		if (rc < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -rc, "lock container \"%s\"", id);
 		if (is_current(store, id, fd))

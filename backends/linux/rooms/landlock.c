@@ -288,8 +288,9 @@ static int ruleset_make(struct run *run, struct sbx_error *err)
 	struct rules rules = {.run = run, .handled = handled_rights(plan->landlock.abi)};
 	struct sys_landlock_ruleset attr = {
 		.handled_access_fs = rules.handled,
-		.scoped = (plan->landlock.scope_abstract ? LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET : 0) |
-			  (plan->landlock.scope_signal ? LANDLOCK_SCOPE_SIGNAL : 0),
+		.scoped =
+			(plan->landlock.scope_abstract ? LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET : 0) |
+			(plan->landlock.scope_signal ? LANDLOCK_SCOPE_SIGNAL : 0),
 	};
 	cleanup_fd int fd = sys_landlock_create_ruleset(&attr, sizeof(attr), 0);
 	int r;

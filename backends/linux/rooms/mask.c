@@ -212,14 +212,15 @@ static int open_target(const struct run *run, const char *path)
 
 /* A link in the image may lead to the root as well. Without mount ids (before Linux 5.8) a bind of
  * the root elsewhere looks the same, and none is refused. */
-static bool is_root(const struct run *run, int target)
+static bool is_root(const struct run *run, int target, const struct stat *st)
 {
 	uint64_t root_mount, mount;
-	struct stat root, st;
+	struct stat root;
 
-	return fd_mount_id(run->rootfs_fd, &root_mount) == 0 && fd_mount_id(target, &mount) == 0 &&
-	       root_mount == mount && fstat(run->rootfs_fd, &root) == 0 &&
-	       fstat(target, &st) == 0 && root.st_ino == st.st_ino;
+	/* most are on another file system, which tells it cheaply */
+	return fstat(run->rootfs_fd, &root) == 0 && root.st_ino == st->st_ino &&
+	       root.st_dev == st->st_dev && fd_mount_id(run->rootfs_fd, &root_mount) == 0 &&
+	       fd_mount_id(target, &mount) == 0 && root_mount == mount;
 }
 
 static int mask_path(const struct run *run, const char *path, struct covers *covers,
@@ -234,7 +235,7 @@ static int mask_path(const struct run *run, const char *path, struct covers *cov
 		return 0;
 	if (target < 0 || fstat(target, &st) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, target < 0 ? -target : errno, "open");
-	if (is_root(run, target))
+	if (is_root(run, target, &st))
 		return sbx_fail(err, SBX_E_INVALID_CONFIG, 0, NO_MASKED_ROOT);
 	made = S_ISDIR(st.st_mode) ? &covers->directory : &covers->file;
 	first = *made < 0;
@@ -276,13 +277,14 @@ static int mask_paths(const struct run *run, struct sbx_error *err)
 static int make_path_read_only(const struct run *run, const char *path, struct sbx_error *err)
 {
 	cleanup_fd int target = open_target(run, path), fd = -EBADF;
+	struct stat st;
 	int r;
 
 	if (is_absent(target))
 		return 0;
-	if (target < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -target, "open");
-	if (is_root(run, target))
+	if (target < 0 || fstat(target, &st) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, target < 0 ? -target : errno, "open");
+	if (is_root(run, target, &st))
 		return sbx_fail(err, SBX_E_INVALID_CONFIG, 0, NO_READONLY_ROOT);
 	fd = mount_tree_clone_fd(target, true);
 	if (fd < 0)

@@ -178,8 +178,8 @@ static bool is_own_stay(const struct view_build *b, enum stay stay, int fd)
 	return is_made(b, row->type, mount_id(fd));
 }
 
-/* Of the processes of a shared pid namespace only those that we may trace (procfs(5), hidepid), which
- * in a Landlock domain are its own. */
+/* Of the processes of a shared pid namespace only those that we may trace (procfs(5), hidepid),
+ * which in a Landlock domain are its own. */
 static int proc_narrow(int fd, struct sbx_error *err)
 {
 	cleanup_fd int fs_fd = sys_fspick(fd, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH);

@@ -4,6 +4,8 @@
 
 load helpers
 
+BATS_TEST_TIMEOUT=600 # 200 containers, each held up by the racer's renames
+
 setup() {
 	require_root
 	helpers_setup

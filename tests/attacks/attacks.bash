@@ -100,3 +100,25 @@ report_says() {
 		return 1
 	fi
 }
+
+# landlock_is_there: "true", or "false" where the whole run is one without it (SBX_WITHOUT)
+landlock_is_there() {
+	[ "${SBX_WITHOUT:-}" = landlock ] && echo false || echo true
+}
+
+# file_boundary NAME: what a profile may require of it
+file_boundary() {
+	[ "$(landlock_is_there)" = true ] && printf '["%s"]' "$1" || printf '[]'
+}
+
+# boundaries_need_landlock: without it the report of a profile gives no boundary of files, and what requires one is
+# refused
+boundaries_need_landlock() {
+	use_profile
+	report_of
+	report_says '(.guarantees.writeBoundary | not) and (.guarantees.readBoundary | not) and .level == "none" and
+		(.entries[] | select(.feature == "landlock").outcome == "unenforced")'
+	use_profile '.require = ["writeBoundary"]'
+	run_container
+	assert_error 'writeBoundary is not enforced: landlock'
+}

@@ -331,6 +331,10 @@ attack_reaches() {
 }
 
 @test 'exec: Landlock holds where the mounts would not' {
+	if [ "$(landlock_is_there)" = false ]; then
+		boundaries_need_landlock
+		return
+	fi
 	local pid
 
 	start_sleeper
@@ -345,6 +349,10 @@ attack_reaches() {
 # ---- report ----------------------------------------------------------------------------------------
 
 @test 'report: a host folder in view caps the level, and can be required away' {
+	if [ "$(landlock_is_there)" = false ]; then
+		boundaries_need_landlock
+		return
+	fi
 	report_of
 	report_says '.level == "degraded" and .guarantees.writeBoundary and .guarantees.processBoundary and
 		(.entries[] | select(.feature == "unixSockets").outcome == "unenforced")'
@@ -361,6 +369,6 @@ attack_reaches() {
 @test 'report: the closure is printed' {
 	use_profile '.host.read = "deny"'
 	report_of
-	report_says '.guarantees.readBoundary and
+	report_says ".guarantees.readBoundary == $(landlock_is_there) and"'
 		(.entries[] | select(.feature == "host.read").detail | contains("/etc/nsswitch.conf"))'
 }

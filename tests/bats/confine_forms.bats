@@ -68,7 +68,8 @@ refused() {
 	[ ! -e "$BUNDLE/rootfs/etc/outside" ]
 	[ "$(cat "$BUNDLE/rootfs/etc/target")" = old ]
 	report_of
-	report_says ".sources == [\"$1\"] and .guarantees.writeBoundary and .guarantees.networkBoundary"
+	report_says ".sources == [\"$1\"] and .guarantees.networkBoundary and
+		.guarantees.writeBoundary == $(landlock_is_there)"
 }
 
 @test 'a profile as JSON' {

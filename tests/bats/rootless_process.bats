@@ -25,11 +25,12 @@ load helpers
 }
 
 @test 'doctor tells an ordinary user what that user cannot do' {
-	require_root
-	run_sbx doctor --json # control
-	[ "$(jq -r '.[] | select(.mechanism == "id helpers").works' <<<"$output")" = true ]
-	run --separate-stderr env -u USER setpriv --reuid=61234 --regid=61234 --clear-groups "$SBX_RUNTIME" doctor --json
-	[ "$(jq -r '.[] | select(.mechanism == "id helpers").works' <<<"$output")" = false ]
-	jq -r '.[] | select(.mechanism == "cgroup").reason' <<<"$output" | grep -q 'may make no group'
-	jq -r '.[] | select(.mechanism == "cgroup").remedy' <<<"$output" | grep -q 'delegated'
+	local may=true
+
+	grep -qE "^($(id -un)|$(id -u)):" /etc/subuid && grep -qE "^($(id -un)|$(id -u)):" /etc/subgid &&
+		command -v newuidmap newgidmap >/dev/null || may=false
+	run_sbx doctor --json
+	[ "$(jq -r '.[] | select(.mechanism == "id helpers").works' <<<"$output")" = "$may" ]
+	jq -e '.[] | select(.mechanism == "cgroup") | (.works | not) and (.reason | contains("may make no group"))
+		and (.remedy | contains("delegated"))' <<<"$output"
 }

@@ -60,8 +60,8 @@ ask() {
 		report_says '.entries[] | select(.feature == "unixSockets").outcome == "enforced"'
 		return
 	fi
-	report_says '(.entries[] | select(.feature == "unixSockets").outcome == "unenforced") and
-		.level == "degraded"'
+	report_says '.entries[] | select(.feature == "unixSockets").outcome == "unenforced"'
+	report_says ".level == if $(landlock_is_there) then \"degraded\" else \"none\" end"
 }
 
 @test 'attack 1: one that is made after start is no different' {
@@ -78,6 +78,10 @@ ask() {
 }
 
 @test 'attack 1: a profile that requires it, or the full level, is refused' {
+	if [ "$(landlock_is_there)" = false ]; then
+		boundaries_need_landlock
+		return
+	fi
 	report_of
 	jq -e '.entries[] | select(.feature == "unixSockets").outcome == "enforced"' <<<"$output" &&
 		skip_host 'this kernel stops path sockets'

@@ -75,7 +75,8 @@ script_found() {
 	grep -q 'overwritten by the intruder' "$NAIVE"
 }
 
-# Under a profile the script's interpreter, which lies outside of the view, is not even started.
+# Under a profile the script's interpreter, which lies outside of the view, is not even started: by Landlock, without
+# which it fails as in a plain bundle.
 @test 'attack 13: a script as the first process' {
 	plant_script
 	set_args /script
@@ -87,7 +88,12 @@ script_found() {
 	use_profile
 	create_container
 	run_sbx start "$ID"
-	assert_error 'permission denied'
+	if [ "$(landlock_is_there)" = true ]; then
+		assert_error 'permission denied'
+	else
+		assert_status 0
+		assert_script_failed
+	fi
 	unchanged "$ORIGINAL" "$SBX_RUNTIME"
 }
 
@@ -101,7 +107,11 @@ script_found() {
 	use_profile
 	start_sleeper
 	run_sbx exec "$ID" /script
-	assert_error 'permission denied' 255
+	if [ "$(landlock_is_there)" = true ]; then
+		assert_error 'permission denied' 255
+	else
+		assert_error 'unknown verb'
+	fi
 	unchanged "$ORIGINAL" "$SBX_RUNTIME"
 }
 

@@ -99,7 +99,7 @@ without_dev() {
 	ln -s /bad "$BUNDLE/rootfs/link"
 	start_race "$BUNDLE/rootfs/proc" "$BUNDLE/rootfs/link"
 	# The mount goes where its folder goes, the payload finds it by either name.
-	set_script 'i=0; while [ $((i = i + 1)) -lt 1000 ]; do
+	set_script 'i=0; while [ $((i = i + 1)) -lt 100 ]; do
 			table=$(cat /proc/self/mountinfo 2>/dev/null || cat /link/self/mountinfo 2>/dev/null) && break
 		done
 		echo "$table" | grep -c " / /[a-z]* .* - proc "; echo "$table" | grep -c " /bad "
@@ -122,12 +122,12 @@ closed_under_race() {
 
 	use_profile "$1"
 	mkdir -p "$BUNDLE/rootfs/bad" "$BUNDLE/rootfs/worse/sys"
-	set_script 'i=0; while [ $((i = i + 1)) -lt 1000 ]; do
+	set_script 'i=0; while [ $((i = i + 1)) -lt 100 ]; do
 			cat /proc/self/mountinfo 2>/dev/null || cat /bad/self/mountinfo 2>/dev/null ||
 				cat /worse/self/mountinfo 2>/dev/null || continue
 			break
 		done
-		[ $i -lt 1000 ] || { echo none; ls -d /*/self /*/1 2>/dev/null; }; true'
+		[ $i -lt 100 ] || { echo none; ls -d /*/self /*/1 2>/dev/null; }; true'
 	run_container # the control
 	assert_status 0
 	is_closed || fail "without a racer: $output"

@@ -75,32 +75,32 @@ static bool shares_network(const struct plan *plan)
 	return !plan->namespaces.own_network_late && !(plan->namespaces.new_flags & CLONE_NEWNET);
 }
 
-static void plan_scope_signal(struct plan *plan, struct report *report)
+/* What a shared namespace would let through is cut by the domain, from ABI 6 on. */
+static bool plan_scope(const struct plan *plan, const char *feature, const char *cut,
+		       const char *open, struct report *report)
 {
-	if (plan->namespaces.new_flags & CLONE_NEWPID)
-		return;
-	plan->landlock.scope_signal = plan->landlock.abi >= ABI_SCOPE;
-	report_add(report, "signals", "landlock",
-		   plan->landlock.scope_signal ? OUTCOME_ENFORCED : OUTCOME_UNENFORCED, 0,
-		   plan->landlock.scope_signal
-			   ? "only to those of the same set of processes"
-			   : "others of the shared pid namespace can be signalled: it needs "
-			     "Landlock ABI 6 (Linux 6.12)");
+	bool scoped = plan->landlock.abi >= ABI_SCOPE;
+
+	report_add(report, feature, "landlock", scoped ? OUTCOME_ENFORCED : OUTCOME_UNENFORCED, 0,
+		   "%s", scoped ? cut : open);
+	return scoped;
 }
 
-static void plan_scope_abstract(struct plan *plan, struct report *report)
+static void plan_scopes(struct plan *plan, struct report *report)
 {
-	if (!shares_network(plan)) {
+	if (shares_network(plan))
+		plan->landlock.scope_abstract = plan_scope(
+			plan, "abstractSockets", "only those of the same set of processes",
+			"the host's can be reached: it needs Landlock ABI 6 (Linux 6.12)", report);
+	else
 		report_add(report, "abstractSockets", "namespace", OUTCOME_ENFORCED, 0,
 			   "of the container's own network namespace");
-		return;
-	}
-	plan->landlock.scope_abstract = plan->landlock.abi >= ABI_SCOPE;
-	report_add(report, "abstractSockets", "landlock",
-		   plan->landlock.scope_abstract ? OUTCOME_ENFORCED : OUTCOME_UNENFORCED, 0,
-		   plan->landlock.scope_abstract
-			   ? "only those of the same set of processes"
-			   : "the host's can be reached: it needs Landlock ABI 6 (Linux 6.12)");
+	if (!(plan->namespaces.new_flags & CLONE_NEWPID))
+		plan->landlock.scope_signal = plan_scope(
+			plan, "signals", "only to those of the same set of processes",
+			"others of the shared pid namespace can be signalled: it needs Landlock "
+			"ABI 6 (Linux 6.12)",
+			report);
 }
 
 static int landlock_plan(struct plan *plan, struct report *report, struct sbx_error *err)
@@ -125,8 +125,7 @@ static int landlock_plan(struct plan *plan, struct report *report, struct sbx_er
 	} else
 		report_add(report, "landlock", "landlock", OUTCOME_ENFORCED, CARRIES, "ABI %u",
 			   abi);
-	plan_scope_abstract(plan, report);
-	plan_scope_signal(plan, report);
+	plan_scopes(plan, report);
 	return 0;
 }
 

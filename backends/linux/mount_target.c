@@ -125,18 +125,20 @@ static int check_covered(int fd, const struct plan_mount *m, struct sbx_error *e
 	return sbx_fail(err, SBX_E_UNSAFE_PATH, 0, "cannot be mounted because it is inside /proc");
 }
 
-static int open_or_make(int root_fd, const struct plan_mount *m, int source_fd, bool *ret_existed)
+/* *ret_crossed: whether a mount lies between the root and what was opened. */
+static int open_or_make(int root_fd, const struct plan_mount *m, int source_fd, bool *ret_existed,
+			bool *ret_crossed)
 {
 	const char *d = m->destination;
+	int flags = O_PATH | (m->destination_nofollow ? O_NOFOLLOW : 0), fd;
 	struct stat st = {.st_mode = S_IFDIR};
-	int fd;
 
 	if (is_proc_replaceable(d))
 		return path_open_no_symlinks(root_fd, d + 1, O_PATH);
-	if (m->destination_nofollow)
-		fd = path_open_in_root_nofollow(root_fd, d, O_PATH);
-	else
-		fd = path_open_in_root(root_fd, d, O_PATH, 0);
+	fd = path_open_in_root_mount(root_fd, d, flags);
+	*ret_crossed = fd == -EXDEV;
+	if (*ret_crossed)
+		fd = path_open_in_root(root_fd, d, flags, 0);
 	*ret_existed = fd != -ENOENT;
 	if (fd != -ENOENT)
 		return fd;
@@ -150,7 +152,7 @@ int mount_target_open(int root_fd, const struct plan_mount *m, int source_fd, bo
 		      struct sbx_error *err)
 {
 	cleanup_fd int fd = -EBADF;
-	bool existed = true;
+	bool existed = true, crossed = true;
 	int r;
 
 	if (needs_ordinary_directory(m)) {
@@ -158,11 +160,12 @@ int mount_target_open(int root_fd, const struct plan_mount *m, int source_fd, bo
 		if (fd < 0)
 			return fd;
 	} else {
-		fd = open_or_make(root_fd, m, source_fd, &existed);
+		fd = open_or_make(root_fd, m, source_fd, &existed, &crossed);
 		if (fd < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -fd, "open the destination");
 	}
-	r = existed ? check_covered(fd, m, err) : 0;
+	/* the root's own mount is no procfs (rootfs.c) */
+	r = existed && crossed ? check_covered(fd, m, err) : 0;
 	if (r < 0)
 		return r;
 	*ret_existed = existed;

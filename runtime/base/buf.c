@@ -73,6 +73,11 @@ void buf_printf(struct buf *buf, const char *fmt, ...)
 	va_end(args);
 }
 
+char *buf_room(struct buf *buf, size_t bytes)
+{
+	return reserve(buf, bytes) ? buf->data + buf->len : NULL;
+}
+
 bool buf_failed(const struct buf *buf)
 {
 	return buf->failed;

@@ -25,6 +25,11 @@ void buf_append(struct buf *buf, const void *data, size_t len);
 void buf_puts(struct buf *buf, const char *text);
 void buf_putc(struct buf *buf, char c);
 void buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Room for bytes behind the content and a NUL, for a read(2) that adds to len what it got; NULL
+ * after a failure. */
+char *buf_room(struct buf *buf, size_t bytes);
+
 bool buf_failed(const struct buf *buf);
 void buf_reset(struct buf *buf); /* keep the memory, drop the content and the failure */
 void buf_release(struct buf *buf);

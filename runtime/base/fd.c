@@ -27,36 +27,48 @@
 #include "runtime/base/kernel.h"
 #include "runtime/base/num.h"
 
-int fd_read_all(int fd, size_t max, struct buf *out)
+#define READ_MIN ((size_t)4 << 10)
+#define READ_MAX ((size_t)1 << 20)
+
+/* fd_read_all() where about expected bytes will come. */
+static int read_all(int fd, size_t max, size_t expected, struct buf *out)
 {
 	size_t before = out->len, got = 0;
-	char chunk[4096];
+	size_t step = expected < READ_MIN   ? READ_MIN
+		      : expected < READ_MAX ? expected + 1
+					    : READ_MAX;
 
-	for (;;) {
-		size_t want = max - got < sizeof(chunk) ? max - got + 1 : sizeof(chunk);
-		ssize_t n = read(fd, chunk, want);
+	for (;; step = READ_MIN) {
+		size_t want = max - got < step ? max - got + 1 : step;
+		char *room = buf_room(out, want);
+		ssize_t n = room ? read(fd, room, want) : -1;
 		int rc = 0;
 
-		if (n < 0 && errno == EINTR)
+		if (!room)
+			rc = -ENOMEM;
+		else if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
+		else if (n < 0)
 			rc = -errno;
 		else if ((size_t)n > max - got)
 			rc = -EFBIG;
-		else
-			buf_append(out, chunk, (size_t)n);
-		if (rc == 0 && buf_failed(out))
-			rc = -ENOMEM;
 		if (rc < 0) {
 			out->len = before;
 			if (out->data)
 				out->data[before] = '\0';
 			return rc;
 		}
+		room[n] = '\0';
 		if (n == 0)
 			return 0;
+		out->len += (size_t)n;
 		got += (size_t)n;
 	}
+}
+
+int fd_read_all(int fd, size_t max, struct buf *out)
+{
+	return read_all(fd, max, 0, out);
 }
 
 int fd_write_all(int fd, const void *data, size_t len)
@@ -89,7 +101,7 @@ int fd_read_file_at(int dirfd, const char *name, size_t max, struct buf *out)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
-	return fd_read_all(fd, max, out);
+	return read_all(fd, max, (size_t)st.st_size, out);
 }
 
 /* The errnos of these say something else to a person. */
@@ -275,6 +287,30 @@ int fd_close_from(int proc_fd, int first, const int *keep, size_t n)
 			return 0;
 		from = next + 1;
 	}
+}
+
+void fd_batch_add(struct fd_batch *batch, int fd)
+{
+	if (fd < 0)
+		return;
+	if (batch->n == ARRAY_SIZE(batch->v))
+		fd_batch_close(batch);
+	batch->v[batch->n++] = fd;
+}
+
+void fd_batch_close(struct fd_batch *batch)
+{
+	const int *v = batch->v;
+
+	for (size_t i = 0, end; i < batch->n; i = end) {
+		for (end = i + 1; end < batch->n && v[end] == v[end - 1] + 1;)
+			end++;
+		if (end - i > 1 && sys_close_range((unsigned)v[i], (unsigned)v[end - 1], 0) == 0)
+			continue;
+		for (size_t k = i; k < end; k++)
+			close(v[k]);
+	}
+	batch->n = 0;
 }
 
 int fd_fill_stdio(void)

@@ -49,6 +49,18 @@ int fd_cloexec_from(int first);
  */
 int fd_close_from(int proc_fd, int first, const int *keep, size_t n);
 
+/* Descriptors that are done with, closed several at a time. Start with {0}. */
+struct fd_batch {
+	int v[16];
+	size_t n;
+};
+
+/* Take fd (nothing where it is negative); a full batch is closed first. */
+void fd_batch_add(struct fd_batch *batch, int fd);
+
+/* Close what is in the batch: one close_range(2) for numbers that follow one another. */
+void fd_batch_close(struct fd_batch *batch);
+
 /* Open /dev/null on each of 0, 1, 2 that is closed, so that no later open lands there. */
 int fd_fill_stdio(void);
 

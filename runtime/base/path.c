@@ -275,6 +275,14 @@ int path_open_in_root(int root_fd, const char *path, int flags, mode_t mode)
 	return fd;
 }
 
+int path_open_in_root_mount(int root_fd, const char *path, int flags)
+{
+	int fd = try_openat2(root_fd, path, flags, 0,
+			     RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV);
+
+	return fd == -ENOSYS ? -EXDEV : fd;
+}
+
 int path_open_in_root_nofollow(int root_fd, const char *path, int flags)
 {
 	return path_open_in_root(root_fd, path, flags | O_NOFOLLOW, 0);

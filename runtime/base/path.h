@@ -19,7 +19,14 @@
 /* Open path inside the tree with flags (O_CLOEXEC is added). Returns a descriptor or -errno. */
 int path_open_in_root(int root_fd, const char *path, int flags, mode_t mode);
 
-/* As above; a symbolic link as the last component is not followed (O_PATH gives the link). */
+/*
+ * As above for a path that crosses no mount on its way nor at its end (RESOLVE_NO_XDEV): what it
+ * gives lies on the mount of root_fd. -EXDEV where there is one, or where openat2(2) is missing.
+ */
+int path_open_in_root_mount(int root_fd, const char *path, int flags);
+
+/* As path_open_in_root(); a symbolic link as the last component is not followed (O_PATH gives the
+ * link). */
 int path_open_in_root_nofollow(int root_fd, const char *path, int flags);
 
 /*

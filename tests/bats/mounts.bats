@@ -452,6 +452,14 @@ propagate() {
 	assert_output refused
 }
 
+@test 'a root in a procfs is refused' {
+	mount -t proc proc "$BUNDLE/rootfs"
+	edit_config '.root.path = $p | .mounts = []' --arg p "$BUNDLE/rootfs/tty"
+	run_container
+	assert_status 1
+	assert_error "root \"$BUNDLE/rootfs/tty\" lies in a procfs"
+}
+
 # covers linux.maskedPaths linux.readonlyPaths
 @test 'masked paths show nothing, read-only paths stay readable' {
 	mkdir "$BUNDLE/rootfs/hidden"

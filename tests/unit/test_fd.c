@@ -342,6 +342,29 @@ static void test_remove_stops_at_mounts(void **state)
 	assert_true(in_child(check_mounts_without_openat2, *state));
 }
 
+static void test_batch(void **state)
+{
+	struct fd_batch batch = {0};
+	int before = count_fds(), kept = -1;
+
+	(void)state;
+	fd_batch_add(&batch, -EBADF);
+	for (int i = 0; i < 100; i++) {
+		int fd = open("/", O_PATH | O_CLOEXEC);
+
+		assert_true(fd >= 0);
+		if (i == 50)
+			kept = fd; /* a gap in the row */
+		else
+			fd_batch_add(&batch, fd);
+		assert_true(count_fds() - before <= 18);
+	}
+	fd_batch_close(&batch);
+	fd_batch_close(&batch);
+	assert_int_equal(count_fds(), before + 1);
+	assert_int_equal(close(kept), 0);
+}
+
 static void test_remove_leaks_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -367,6 +390,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_replace, setup, teardown),
 		cmocka_unit_test(test_sweeps),
 		cmocka_unit_test(test_fill_stdio),
+		cmocka_unit_test(test_batch),
 		cmocka_unit_test_setup_teardown(test_remove_deep, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_remove_wide, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_remove_leaves_outside, setup, teardown),

@@ -169,6 +169,28 @@ static void test_nofollow(void **state)
 	assert_true(same_file(dir, f->root, "etc/sub"));
 }
 
+static void test_root_mount(void **state)
+{
+	static const struct open_how how = {.flags = O_PATH | O_CLOEXEC};
+	struct fixture *f = *state;
+	cleanup_fd int host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int any = sys_openat2(host, "/", &how);
+	cleanup_fd int file = path_open_in_root_mount(f->root, "/etc/sub/../passwd", O_PATH);
+	cleanup_fd int link = -EBADF;
+
+	if (any < 0) {
+		assert_int_equal(file, -EXDEV);
+		return;
+	}
+	assert_int_equal(symlinkat("/etc/sub", f->root, "l"), 0);
+	assert_true(same_file(file, f->root, "etc/passwd"));
+	assert_int_equal(path_open_in_root_mount(f->root, "/absent/x", O_PATH), -ENOENT);
+	link = path_open_in_root_mount(f->root, "l", O_PATH);
+	assert_true(same_file(link, f->root, "etc/sub"));
+	assert_int_equal(path_open_in_root_mount(host, "/proc", O_PATH), -EXDEV);
+	assert_int_equal(path_open_in_root_mount(host, "/proc/absent", O_PATH), -EXDEV);
+}
+
 static void test_creates_inside(void **state)
 {
 	struct fixture *f = *state;
@@ -455,6 +477,7 @@ static int run_group(const char *name)
 		T(test_link_loops),
 		T(test_nofollow),
 		T(test_creates_inside),
+		T(test_root_mount),
 		cmocka_unit_test(test_magic_links),
 		T(test_no_symlinks),
 		T(test_make_dirs),

@@ -379,7 +379,8 @@ static int apply_filesystem(struct run *run, size_t i, struct sbx_error *err)
 	return 0;
 }
 
-static int apply_bind(struct run *run, size_t i, struct sbx_error *err)
+/* The descriptors go to done. */
+static int apply_bind(struct run *run, size_t i, struct fd_batch *done, struct sbx_error *err)
 {
 	const struct plan_mount *m = &run->plan->mounts.v[i];
 	cleanup_fd int target = -EBADF, fd = -EBADF;
@@ -402,6 +403,8 @@ static int apply_bind(struct run *run, size_t i, struct sbx_error *err)
 		return r;
 	note_id(run, i, fd);
 	keep_for_mask(run, i, &fd);
+	fd_batch_add(done, take_fd(&fd));
+	fd_batch_add(done, take_fd(&target));
 	return 0;
 }
 
@@ -428,6 +431,7 @@ static int apply_cgroup(struct run *run, size_t i, struct sbx_error *err)
 static int apply_all(struct run *run, struct sbx_error *err)
 {
 	const struct plan_mounts *mounts = &run->plan->mounts;
+	struct fd_batch done = {0};
 	mode_t mask = umask(0);
 	size_t i;
 	int r = 0;
@@ -438,7 +442,7 @@ static int apply_all(struct run *run, struct sbx_error *err)
 		if (m->remount)
 			r = apply_remount(run, i, err);
 		else if (m->kind == MOUNT_BIND)
-			r = apply_bind(run, i, err);
+			r = apply_bind(run, i, &done, err);
 		else if (m->kind == MOUNT_CGROUP)
 			r = apply_cgroup(run, i, err);
 		else
@@ -449,6 +453,7 @@ static int apply_all(struct run *run, struct sbx_error *err)
 				       m->destination);
 	}
 	umask(mask);
+	fd_batch_close(&done);
 	return r;
 }
 

@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "backends/linux/mount_api.h"
@@ -180,6 +181,19 @@ static int open_place(const struct run *run, int *prepared, struct sbx_error *er
 	return place < 0 ? sbx_fail(err, SBX_E_SYSTEM, errno, "open \"/\"") : place;
 }
 
+/* What is mounted in the root is refused only where it gets into a procfs by another mount. */
+static int refuse_procfs(const struct run *run, int root, struct sbx_error *err)
+{
+	struct statfs fs;
+
+	if (fstatfs(root, &fs) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "stat the root's file system");
+	return fs.f_type == PROC_SUPER_MAGIC
+		       ? sbx_fail(err, SBX_E_UNSAFE_PATH, 0, "root \"%s\" lies in a procfs",
+				  run->plan->options.rootfs)
+		       : 0;
+}
+
 static int make_root_mount(struct run *run, struct sbx_error *err)
 {
 	int *prepared = *room_slot(run, &room_rootfs), r;
@@ -194,6 +208,9 @@ static int make_root_mount(struct run *run, struct sbx_error *err)
 	if (root < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -root, "clone root \"%s\"",
 				run->plan->options.rootfs);
+	r = refuse_procfs(run, root, err);
+	if (r < 0)
+		return r;
 	if (run->plan->mounts.rootfs_propagation & MS_SHARED) {
 		r = mount_tree_set_propagation(root, MS_PRIVATE);
 		if (r < 0)

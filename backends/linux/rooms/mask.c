@@ -131,9 +131,11 @@ static int mask_plan(struct plan *plan, struct report *report, struct sbx_error 
  * The two things that hide. Each is made for the first path that needs it and attached there; the
  * others get a clone of that mount, flags included. (A clone of a detached mount needs Linux 6.15.)
  */
-struct covers {
-	int directory; /* empty read-only tmpfs */
-	int file;      /* read-only mount of a null device */
+struct masking {
+	const struct run *run;
+	struct stat root;     /* of the container */
+	int directory, file;  /* the covers: an empty read-only tmpfs, a read-only null device */
+	struct fd_batch done; /* descriptors of paths that are dealt with */
 };
 
 static int make_empty_directory(struct sbx_error *err)
@@ -196,8 +198,8 @@ static bool is_absent(int r)
 	return r == -ENOENT || r == -ENOTDIR;
 }
 
-/* O_PATH of what is to be hidden or made read-only. */
-static int open_target(const struct run *run, const char *path)
+/* path by the mount that it lies in, where room_mounts kept that. */
+static int open_path(const struct run *run, const char *path)
 {
 	const struct plan_mounts *mounts = &run->plan->mounts;
 	size_t i = room_mount_of(mounts, path);
@@ -212,106 +214,117 @@ static int open_target(const struct run *run, const char *path)
 
 /* A link in the image may lead to the root as well. Without mount ids (before Linux 5.8) a bind of
  * the root elsewhere looks the same, and none is refused. */
-static bool is_root(const struct run *run, int target, const struct stat *st)
+static bool is_root(const struct masking *m, int target, const struct stat *st)
 {
 	uint64_t root_mount, mount;
-	struct stat root;
 
 	/* most are on another file system, which tells it cheaply */
-	return fstat(run->rootfs_fd, &root) == 0 && root.st_ino == st->st_ino &&
-	       root.st_dev == st->st_dev && fd_mount_id(run->rootfs_fd, &root_mount) == 0 &&
+	return m->root.st_ino == st->st_ino && m->root.st_dev == st->st_dev &&
+	       fd_mount_id(m->run->rootfs_fd, &root_mount) == 0 &&
 	       fd_mount_id(target, &mount) == 0 && root_mount == mount;
 }
 
-static int mask_path(const struct run *run, const char *path, struct covers *covers,
-		     struct sbx_error *err)
+/* O_PATH of what is to be hidden or made read-only. 1, 0 where nothing is there, or the error. */
+static int open_target(const struct masking *m, const char *path, const char *no_root, int *ret_fd,
+		       struct stat *ret_st, struct sbx_error *err)
 {
-	cleanup_fd int target = open_target(run, path), cover = -EBADF;
-	bool first;
-	struct stat st;
-	int *made, r;
+	cleanup_fd int fd = open_path(m->run, path);
 
-	if (is_absent(target))
+	if (is_absent(fd))
 		return 0;
-	if (target < 0 || fstat(target, &st) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, target < 0 ? -target : errno, "open");
-	if (is_root(run, target, &st))
-		return sbx_fail(err, SBX_E_INVALID_CONFIG, 0, NO_MASKED_ROOT);
-	made = S_ISDIR(st.st_mode) ? &covers->directory : &covers->file;
-	first = *made < 0;
-	if (!first) {
-		cover = mount_tree_clone_fd(*made, false);
-		if (cover < 0)
-			return sbx_fail(err, SBX_E_SYSTEM, -cover, "clone the cover");
-	} else {
-		cover = S_ISDIR(st.st_mode) ? make_empty_directory(err)
-					    : clone_null_device(run, err);
-		if (cover < 0)
-			return cover;
-	}
+	if (fd < 0 || fstat(fd, ret_st) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, fd < 0 ? -fd : errno, "open");
+	if (is_root(m, fd, ret_st))
+		return sbx_fail(err, SBX_E_INVALID_CONFIG, 0, "%s", no_root);
+	*ret_fd = take_fd(&fd);
+	return 1;
+}
+
+static int make_cover(struct masking *m, mode_t mode, struct sbx_error *err)
+{
+	int made = S_ISDIR(mode) ? m->directory : m->file, fd;
+
+	if (made < 0)
+		return S_ISDIR(mode) ? make_empty_directory(err) : clone_null_device(m->run, err);
+	fd = mount_tree_clone_fd(made, false);
+	return fd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -fd, "clone the cover") : fd;
+}
+
+static int mask_path(struct masking *m, const char *path, struct sbx_error *err)
+{
+	cleanup_fd int target = -EBADF, cover = -EBADF;
+	struct stat st;
+	int *first, r = open_target(m, path, NO_MASKED_ROOT, &target, &st, err);
+
+	if (r <= 0)
+		return r;
+	cover = make_cover(m, st.st_mode, err);
+	if (cover < 0)
+		return cover;
 	r = mount_tree_attach(cover, target);
 	if (r < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -r, "attach the cover");
-	if (first)
-		*made = take_fd(&cover);
+	first = S_ISDIR(st.st_mode) ? &m->directory : &m->file;
+	if (*first < 0)
+		*first = take_fd(&cover);
+	fd_batch_add(&m->done, take_fd(&target));
+	fd_batch_add(&m->done, take_fd(&cover));
 	return 0;
 }
 
-static int mask_paths(const struct run *run, struct sbx_error *err)
+static int make_path_read_only(struct masking *m, const char *path, struct sbx_error *err)
 {
-	const struct strings *masked = &run->plan->mounts.masked;
-	struct covers covers = {-EBADF, -EBADF};
-	size_t i;
-	int r = 0;
-
-	for (i = 0; r == 0 && i < masked->n; i++) {
-		r = mask_path(run, masked->v[i], &covers, err);
-		if (r < 0)
-			r = sbx_prefix(err, "mask \"%s\"", masked->v[i]);
-	}
-	cleanup_close_fd(&covers.file);
-	cleanup_close_fd(&covers.directory);
-	return r;
-}
-
-static int make_path_read_only(const struct run *run, const char *path, struct sbx_error *err)
-{
-	cleanup_fd int target = open_target(run, path), fd = -EBADF;
+	cleanup_fd int target = -EBADF, fd = -EBADF;
 	struct stat st;
-	int r;
+	int r = open_target(m, path, NO_READONLY_ROOT, &target, &st, err);
 
-	if (is_absent(target))
-		return 0;
-	if (target < 0 || fstat(target, &st) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, target < 0 ? -target : errno, "open");
-	if (is_root(run, target, &st))
-		return sbx_fail(err, SBX_E_INVALID_CONFIG, 0, NO_READONLY_ROOT);
+	if (r <= 0)
+		return r;
 	fd = mount_tree_clone_fd(target, true);
 	if (fd < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -fd, "clone");
 	r = mount_tree_set(fd, true, MOUNT_ATTR_RDONLY, 0);
 	if (r == 0)
 		r = mount_tree_attach(fd, target);
-	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "attach") : 0;
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "attach");
+	fd_batch_add(&m->done, take_fd(&target));
+	fd_batch_add(&m->done, take_fd(&fd));
+	return 0;
+}
+
+static int apply_paths(struct masking *m, struct sbx_error *err)
+{
+	const struct plan_mounts *mounts = &m->run->plan->mounts;
+	size_t i;
+
+	for (i = 0; i < mounts->readonly.n; i++) {
+		if (make_path_read_only(m, mounts->readonly.v[i], err) < 0)
+			return sbx_prefix(err, "make \"%s\" read-only", mounts->readonly.v[i]);
+	}
+	for (i = 0; i < mounts->masked.n; i++) {
+		if (mask_path(m, mounts->masked.v[i], err) < 0)
+			return sbx_prefix(err, "mask \"%s\"", mounts->masked.v[i]);
+	}
+	return 0;
 }
 
 static int mask_apply(struct run *run, enum stage stage, struct sbx_error *err)
 {
-	const struct strings *readonly = &run->plan->mounts.readonly;
+	struct masking m = {.run = run, .directory = -EBADF, .file = -EBADF};
 	size_t i;
-	int r = 0;
+	int r;
 
 	if (stage != STAGE_PIVOT || !run->plan->mounts.new_root)
 		return 0;
-	for (i = 0; r == 0 && i < readonly->n; i++) {
-		r = make_path_read_only(run, readonly->v[i], err);
-		if (r < 0)
-			r = sbx_prefix(err, "make \"%s\" read-only", readonly->v[i]);
-	}
-	if (r == 0)
-		r = mask_paths(run, err);
+	if (fstat(run->rootfs_fd, &m.root) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "stat the root");
+	r = apply_paths(&m, err);
+	fd_batch_add(&m.done, m.directory);
+	fd_batch_add(&m.done, m.file);
 	for (i = 0; i < run->plan->mounts.n; i++)
-		cleanup_close_fd(&run->mount_fds[i]);
+		fd_batch_add(&m.done, take_fd(&run->mount_fds[i]));
+	fd_batch_close(&m.done);
 	return r;
 }
 

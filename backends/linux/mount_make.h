@@ -4,7 +4,7 @@
 #ifndef SBX_LINUX_MOUNT_MAKE_H
 #define SBX_LINUX_MOUNT_MAKE_H
 
-#include "backends/linux/plan.h"
+#include "backends/linux/room.h"
 
 /*
  * A new file system with the options and attributes of m. covered: mode of the directory that the
@@ -15,15 +15,11 @@
 int mount_make_filesystem(const struct plan_mount *m, mode_t covered, struct sbx_error *err);
 
 /*
- * A clone of m's source with m's attributes. root_fd: the container's root, where the source lies
- * inside it. prepared_fd: a clone that the runtime made already (owned from here on), or negative.
- * On /proc only the root of a procfs is taken.
+ * A clone of the source of the plan's mount i with its attributes: the one that the runtime
+ * prepared, else of what was noted of it (mount_source.h), else of its path. On /proc only the root
+ * of a procfs is taken.
  */
-int mount_make_bind(int root_fd, const struct plan_mount *m, int prepared_fd,
-		    struct sbx_error *err);
-
-/* open_tree(2) flags for m's source. */
-unsigned mount_clone_flags(const struct plan_mount *m);
+int mount_make_bind(struct run *run, size_t i, struct sbx_error *err);
 
 /*
  * The attributes of a bind, on a mount that is detached or (remount) attached. With any attribute

@@ -11,6 +11,7 @@
 
 #include <sched.h>
 
+#include "backends/linux/mount_source.h"
 #include "backends/linux/plan.h"
 #include "spec/json_write.h"
 
@@ -53,15 +54,17 @@ struct run {
 			  root mount */
 	int sync_fd;   /* to the other side */
 	int start_fd;  /* child: listening socket that start connects to */
-	int tty_master_fd;     /* child, after STAGE_TTY: sent to the runtime */
-	int console_fd;	       /* child: the terminal's slave */
-	int executable_fd;     /* -1: resolved by path at exec */
-	int landlock_fd;       /* ruleset */
-	int *mount_fds;	       /* prepared sources, one per plan mount, -EBADF where none */
-	uint64_t *mount_ids;   /* child, under a profile: of each plan mount, 0: none */
-	struct cgroup *cgroup; /* the container's group (cgroup/cgroup.h), resolved before the
-				  first stage, made at STAGE_PREPARE, and saved to the state store
-				  before and after that; NULL: none */
+	int tty_master_fd; /* child, after STAGE_TTY: sent to the runtime */
+	int console_fd;	   /* child: the terminal's slave */
+	int executable_fd; /* -1: resolved by path at exec */
+	int landlock_fd;   /* ruleset */
+	struct mount_source
+		*mount_sources; /* under a profile: of each plan mount, as it was judged */
+	int *mount_fds;		/* prepared sources, one per plan mount, -EBADF where none */
+	uint64_t *mount_ids;	/* child, under a profile: of each plan mount, 0: none */
+	struct cgroup *cgroup;	/* the container's group (cgroup/cgroup.h), resolved before the
+				   first stage, made at STAGE_PREPARE, and saved to the state store
+				   before and after that; NULL: none */
 	/* runtime: the name of the hooks' group (hook_group.h) */
 	const char *hook_group;
 	pid_t pid; /* runtime: the child's pid */

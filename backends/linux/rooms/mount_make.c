@@ -10,6 +10,7 @@
 
 #include "backends/linux/mount_api.h"
 #include "backends/linux/mount_make.h"
+#include "backends/linux/mount_source.h"
 #include "backends/linux/mount_target.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/path.h"
@@ -183,14 +184,10 @@ int mount_set_bind_attributes(const struct plan_mount *m, int fd, struct sbx_err
 	return 0;
 }
 
-/* A source below the root, resolved as a destination is. */
-static int clone_inside(int root_fd, const struct plan_mount *m)
+/* open_tree(2) flags for m's source. */
+static unsigned clone_flags(const struct plan_mount *m)
 {
-	const char *path = *m->source_inside ? m->source_inside : "/";
-	cleanup_fd int fd = m->source_nofollow ? path_open_in_root_nofollow(root_fd, path, O_PATH)
-					       : path_open_in_root(root_fd, path, O_PATH, 0);
-
-	return fd < 0 ? fd : mount_tree_clone_fd(fd, m->recursive);
+	return (m->recursive ? AT_RECURSIVE : 0) | (m->source_nofollow ? AT_SYMLINK_NOFOLLOW : 0);
 }
 
 /* The usual bind of one mount with attributes, in one call. */
@@ -199,34 +196,54 @@ static int clone_at_once(const struct plan_mount *m)
 	if (m->recursive || (m->attr_set_recursive | m->attr_clear_recursive) ||
 	    !(m->attr_set | m->attr_clear) || strcmp(m->destination, "/proc") == 0)
 		return -EOPNOTSUPP;
-	return mount_tree_clone_with(AT_FDCWD, m->source, mount_clone_flags(m), m->attr_set,
-				     cleared(m));
+	return mount_tree_clone_with(AT_FDCWD, m->source, clone_flags(m), m->attr_set, cleared(m));
 }
 
-int mount_make_bind(int root_fd, const struct plan_mount *m, int prepared_fd, struct sbx_error *err)
+/* By a descriptor, which is what the profile's view was decided for. */
+static int clone_opened(const struct run *run, size_t i, struct sbx_error *err)
 {
-	cleanup_fd int fd = prepared_fd;
+	const struct plan_mount *m = &run->plan->mounts.v[i];
+	const struct mount_source *noted = run->mount_sources ? &run->mount_sources[i] : NULL;
+	cleanup_fd int source = mount_source_open(run->rootfs_fd, m);
+	int fd;
+
+	if (source < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -source, "open source \"%s\"", m->source);
+	if (noted && noted->path) {
+		fd = mount_source_check(run->proc_fd, source, noted, !m->source_inside, err);
+		if (fd < 0)
+			return fd;
+	}
+	fd = mount_tree_clone_fd(source, m->recursive);
+	return fd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -fd, "clone source \"%s\"", m->source) : fd;
+}
+
+static int clone_by_path(const struct plan_mount *m, struct sbx_error *err)
+{
+	int fd = mount_tree_clone(AT_FDCWD, m->source, clone_flags(m));
+
+	return fd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -fd, "open source \"%s\"", m->source) : fd;
+}
+
+int mount_make_bind(struct run *run, size_t i, struct sbx_error *err)
+{
+	const struct plan_mount *m = &run->plan->mounts.v[i];
+	bool opened = m->source_inside || run->mount_sources;
+	cleanup_fd int fd = take_fd(&run->mount_fds[i]);
 	int r;
 
-	if (fd < 0 && !m->source_inside) {
+	if (fd < 0 && !opened) {
 		fd = clone_at_once(m);
 		if (fd >= 0)
 			return take_fd(&fd);
 	}
-	if (fd < 0 && m->source_inside)
-		fd = clone_inside(root_fd, m);
-	else if (fd < 0)
-		fd = mount_tree_clone(AT_FDCWD, m->source, mount_clone_flags(m));
 	if (fd < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -fd, "open source \"%s\"", m->source);
+		fd = opened ? clone_opened(run, i, err) : clone_by_path(m, err);
+	if (fd < 0)
+		return fd;
 	if (strcmp(m->destination, "/proc") == 0 && !mount_is_procfs_root(fd))
 		return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
 				"source \"%s\" is not the root of a procfs", m->source);
 	r = mount_set_bind_attributes(m, fd, err);
 	return r < 0 ? r : take_fd(&fd);
-}
-
-unsigned mount_clone_flags(const struct plan_mount *m)
-{
-	return (m->recursive ? AT_RECURSIVE : 0) | (m->source_nofollow ? AT_SYMLINK_NOFOLLOW : 0);
 }

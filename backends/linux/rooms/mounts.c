@@ -22,6 +22,7 @@
 #include "backends/linux/mount_copy.h"
 #include "backends/linux/mount_idmap.h"
 #include "backends/linux/mount_make.h"
+#include "backends/linux/mount_source.h"
 #include "backends/linux/mount_options.h"
 #include "backends/linux/mount_target.h"
 #include "backends/linux/room.h"
@@ -205,15 +206,15 @@ static int mounts_plan(struct plan *plan, struct report *report, struct sbx_erro
  * A tree cloned in the runtime's mount namespace is a peer of the host's mounts, where the child's
  * own copy would be at most a slave of them: cut it off before it is handed over.
  */
-static int prepare_source(struct run *run, const struct plan_mount *m, struct sbx_error *err)
+static int clone_source(struct run *run, const struct plan_mount *m, int source_fd,
+			struct sbx_error *err)
 {
 	unsigned long slave = run->plan->mounts.rootfs_propagation & (MS_SLAVE | MS_SHARED);
-	cleanup_fd int fd = mount_tree_clone(AT_FDCWD, m->source, mount_clone_flags(m)),
-		       ns_fd = -EBADF;
+	cleanup_fd int fd = mount_tree_clone_fd(source_fd, m->recursive), ns_fd = -EBADF;
 	int r;
 
 	if (fd < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -fd, "open source \"%s\"", m->source);
+		return sbx_fail(err, SBX_E_SYSTEM, -fd, "clone source \"%s\"", m->source);
 	r = mount_tree_set_propagation(fd, (slave ? MS_SLAVE : MS_PRIVATE) | MS_REC);
 	if (r < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -r, "set propagation of \"%s\"", m->source);
@@ -229,29 +230,50 @@ static int prepare_source(struct run *run, const struct plan_mount *m, struct sb
 	return take_fd(&fd);
 }
 
+static int prepare_source(struct run *run, size_t i, struct sbx_error *err)
+{
+	const struct plan_mount *m = &run->plan->mounts.v[i];
+	struct arena *arena = run->plan->arena;
+	cleanup_fd int source = -EBADF;
+	int r = 0;
+
+	if (m->kind != MOUNT_BIND || m->remount || m->source_inside ||
+	    !(m->source_by_parent || run->mount_sources))
+		return 0;
+	source = mount_source_open(run->rootfs_fd, m);
+	if (source < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -source, "open source \"%s\"", m->source);
+	if (run->mount_sources)
+		r = mount_source_note(arena, run->proc_fd, source, &run->mount_sources[i], err);
+	if (r < 0 || !m->source_by_parent)
+		return r;
+	r = clone_source(run, m, source, err);
+	if (r >= 0)
+		run->mount_fds[i] = r;
+	return r < 0 ? r : 0;
+}
+
 static int mounts_prepare(struct run *run, struct sbx_error *err)
 {
 	const struct plan_mounts *mounts = &run->plan->mounts;
+	struct arena *arena = run->plan->arena;
 	size_t i;
 
 	if (mounts->n == 0 || run->is_exec)
 		return 0;
-	run->mount_fds = arena_alloc_array(run->plan->arena, mounts->n, sizeof(int));
-	run->mount_ids = arena_alloc_array(run->plan->arena, mounts->n, sizeof(uint64_t));
-	if (!run->mount_fds || !run->mount_ids)
+	run->mount_fds = arena_alloc_array(arena, mounts->n, sizeof(int));
+	run->mount_ids = arena_alloc_array(arena, mounts->n, sizeof(uint64_t));
+	if (run->plan->view.kind != VIEW_NONE)
+		run->mount_sources =
+			arena_alloc_array(arena, mounts->n, sizeof(*run->mount_sources));
+	if (!run->mount_fds || !run->mount_ids ||
+	    (run->plan->view.kind != VIEW_NONE && !run->mount_sources))
 		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "prepare mounts");
 	for (i = 0; i < mounts->n; i++)
 		run->mount_fds[i] = -EBADF;
 	for (i = 0; i < mounts->n; i++) {
-		const struct plan_mount *m = &mounts->v[i];
-		int fd;
-
-		if (!m->source_by_parent)
-			continue;
-		fd = prepare_source(run, m, err);
-		if (fd < 0)
-			return sbx_prefix(err, "mount on \"%s\"", m->destination);
-		run->mount_fds[i] = fd;
+		if (prepare_source(run, i, err) < 0)
+			return sbx_prefix(err, "mount on \"%s\"", mounts->v[i].destination);
 	}
 	return 0;
 }
@@ -392,7 +414,7 @@ static int apply_bind(struct run *run, size_t i, struct fd_batch *done, struct s
 		if (r != 0)
 			return r < 0 ? r : 0;
 	}
-	fd = mount_make_bind(run->rootfs_fd, m, take_fd(&run->mount_fds[i]), err);
+	fd = mount_make_bind(run, i, err);
 	if (fd < 0)
 		return fd;
 	target = mount_target_open(run->rootfs_fd, m, fd, &existed, err);

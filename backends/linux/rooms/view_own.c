@@ -41,8 +41,8 @@ struct own_file {
 
 struct gather {
 	const struct plan *plan;
+	const struct run *run;
 	struct view_facts *facts;
-	int proc_fd;		  /* run's */
 	struct mount_table table; /* the host's; no lines: not read yet, no folder is bound */
 	struct own_file own[OWN_MAX];
 	size_t own_n;
@@ -378,7 +378,7 @@ static int check_submounts(struct gather *g, const char *source, const char *des
 			   struct sbx_error *err)
 {
 	size_t i;
-	int r = g->table.lines ? 0 : mount_table_load(g->proc_fd, g->plan->arena, &g->table);
+	int r = g->table.lines ? 0 : mount_table_load(g->run->proc_fd, g->plan->arena, &g->table);
 
 	if (r < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -r, "read the mount table");
@@ -387,32 +387,30 @@ static int check_submounts(struct gather *g, const char *source, const char *des
 	return r;
 }
 
-static int check_mount(struct gather *g, const char *source, const char *destination,
+static int check_mount(struct gather *g, const struct mount_source *noted, const char *destination,
 		       struct sbx_error *err)
 {
-	char real[PATH_MAX];
-	struct stat st;
+	const char *source = noted->path;
 	size_t i;
 	int r = 0;
 
-	if (stat(source, &st) < 0 || !realpath(source, real))
-		return sbx_fail(err, SBX_E_SYSTEM, errno, "look at mount source \"%s\"", source);
-	if (!S_ISREG(st.st_mode) && view_is_single_file(destination))
+	if (!S_ISREG(noted->st.st_mode) && view_is_single_file(destination))
 		return sbx_fail(err, SBX_E_INVALID_CONFIG, 0,
 				"mount \"%s\" at \"%s\": an ordinary file belongs there", source,
 				destination);
 	for (i = 0; r == 0 && i < g->own_n; i++) {
 		const struct own_file *own = &g->own[i];
 
-		if (own->strict && path_is_below(real, own->path) && strcmp(real, own->path) != 0)
+		if (own->strict && path_is_below(source, own->path) &&
+		    strcmp(source, own->path) != 0)
 			return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
 					"mount \"%s\" at \"%s\": it lies in the runtime's own "
 					"\"%s\"",
 					source, destination, own->path);
-		r = mount_shows(g, own, &st, destination, err);
+		r = mount_shows(g, own, &noted->st, destination, err);
 	}
-	if (r == 0 && S_ISDIR(st.st_mode))
-		r = check_submounts(g, real, destination, err);
+	if (r == 0 && S_ISDIR(noted->st.st_mode))
+		r = check_submounts(g, source, destination, err);
 	return r;
 }
 
@@ -447,24 +445,49 @@ static bool source_on_host(const struct plan *plan, size_t i, char *out, size_t 
 	return true;
 }
 
+/* What room_mounts did not note: a source inside of the root, where it is on the host. */
+static int note_inside(struct gather *g, const struct plan_mount *m, const char *source,
+		       struct mount_source *out, struct sbx_error *err)
+{
+	bool in_root = strcmp(source, m->source) == 0; /* and not on a mount that is made there */
+	cleanup_fd int fd = in_root ? mount_source_open(g->run->rootfs_fd, m)
+				    : mount_source_open_path(source, m->source_nofollow);
+
+	if (fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -fd, "open source \"%s\"", source);
+	return mount_source_note(g->plan->arena, g->run->proc_fd, fd, out, err);
+}
+
+static int check_bind(struct gather *g, size_t i, struct sbx_error *err)
+{
+	const struct plan_mount *m = &g->plan->mounts.v[i];
+	struct mount_source *noted = &g->run->mount_sources[i];
+	char source[PATH_MAX];
+	int r = 0;
+
+	if (m->kind != MOUNT_BIND || m->remount ||
+	    !source_on_host(g->plan, i, source, sizeof(source)))
+		return 0;
+	if (!noted->path)
+		r = note_inside(g, m, source, noted, err);
+	return r < 0 ? r : check_mount(g, noted, m->destination, err);
+}
+
 static int covers_collect(struct gather *g, struct sbx_error *err)
 {
 	const struct plan *plan = g->plan;
-	char source[PATH_MAX];
+	struct mount_source root;
 	size_t i;
 	int r;
 
 	g->facts->covers = arena_alloc_array(plan->arena, COVERS_MAX, sizeof(*g->facts->covers));
 	if (!g->facts->covers)
 		return no_memory(err);
-	r = check_mount(g, plan->options.rootfs, "/", err);
-	for (i = 0; r == 0 && i < plan->mounts.n; i++) {
-		const struct plan_mount *m = &plan->mounts.v[i];
-
-		if (m->kind == MOUNT_BIND && m->source &&
-		    source_on_host(plan, i, source, sizeof(source)))
-			r = check_mount(g, source, m->destination, err);
-	}
+	r = mount_source_note(plan->arena, g->run->proc_fd, g->run->rootfs_fd, &root, err);
+	if (r == 0)
+		r = check_mount(g, &root, "/", err);
+	for (i = 0; r == 0 && i < plan->mounts.n; i++)
+		r = check_bind(g, i, err);
 	return r;
 }
 
@@ -563,7 +586,7 @@ static int hidden_collect(struct gather *g, struct sbx_error *err)
 int view_facts_gather(const struct run *run, struct view_facts *facts, struct sbx_error *err)
 {
 	const struct plan *plan = run->plan;
-	struct gather g = {.plan = plan, .facts = facts, .proc_fd = run->proc_fd};
+	struct gather g = {.plan = plan, .run = run, .facts = facts};
 	int r = own_collect(&g);
 
 	if (r < 0)

@@ -64,6 +64,10 @@ struct oci_rlimit {
 	uint64_t soft, hard;
 };
 
+/* sched(7): of what a fork does not pass on */
+#define OCI_SCHED_DEADLINE	"SCHED_DEADLINE"
+#define OCI_SCHED_RESET_ON_FORK "SCHED_FLAG_RESET_ON_FORK"
+
 struct oci_scheduler {
 	const char *policy;
 	struct oci_opt_i64 nice, priority;

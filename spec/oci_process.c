@@ -119,12 +119,12 @@ static const struct decode_table rlimit_table = {DECODE_TABLE(rlimit_rows, struc
 /* ---- scheduler, ioPriority, execCPUAffinity ---- */
 
 static const char *const scheduler_policies[] = {
-	"SCHED_OTHER", "SCHED_FIFO", "SCHED_RR",       "SCHED_BATCH",
-	"SCHED_ISO",   "SCHED_IDLE", "SCHED_DEADLINE", NULL,
+	"SCHED_OTHER", "SCHED_FIFO", "SCHED_RR",	 "SCHED_BATCH",
+	"SCHED_ISO",   "SCHED_IDLE", OCI_SCHED_DEADLINE, NULL,
 };
 
 static const char *const scheduler_flags[] = {
-	"SCHED_FLAG_RESET_ON_FORK",  "SCHED_FLAG_RECLAIM",
+	OCI_SCHED_RESET_ON_FORK,     "SCHED_FLAG_RECLAIM",
 	"SCHED_FLAG_DL_OVERRUN",     "SCHED_FLAG_KEEP_POLICY",
 	"SCHED_FLAG_KEEP_PARAMS",    "SCHED_FLAG_UTIL_CLAMP_MIN",
 	"SCHED_FLAG_UTIL_CLAMP_MAX", NULL,

@@ -35,6 +35,7 @@ enum stage {
 	STAGE_EXECUTABLE,      /* child: working directory, HOME, what will be executed */
 	STAGE_DESCRIPTORS,     /* child: close_range */
 	STAGE_CREATED,	       /* child: waits for start */
+	STAGE_FORKED,	       /* exec's child: what a fork does not pass on, or counts */
 	STAGE_BOUNDARY,	       /* child: checked again at start */
 	STAGE_HOOKS_START,     /* child: startContainer */
 	STAGE_LANDLOCK,	       /* child */

@@ -433,6 +433,7 @@ static const struct stage_row exec_rows[] = {
 	 * with no_new_privs need not allow one.
 	 */
 	{"fork", STAGE_SPAWN, SIDE_CHILD, .action = fork_payload},
+	{"forked", STAGE_FORKED, SIDE_CHILD, .rooms = {&room_rlimits, &room_sched}},
 	{"session", STAGE_TTY, SIDE_CHILD, .rooms = {&room_tty}},
 	{"filter", STAGE_SECCOMP, SIDE_CHILD, .when = filters_late, .rooms = {&room_seccomp}},
 	{"exec", STAGE_EXEC, SIDE_CHILD, .rooms = {&room_payload}},

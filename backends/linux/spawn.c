@@ -183,10 +183,14 @@ static pid_t become_child(struct run *run, int ends[2])
 
 static int fail_spawn(int rc, struct sbx_error *err)
 {
-	return sbx_fail(err, SBX_E_SYSTEM, -rc,
-			rc == -ENOSPC || rc == -EUSERS
-				? "make namespaces: a limit in /proc/sys/user is reached"
-				: "make the container's process");
+	const char *why = "make the container's process";
+
+	if (rc == -ENOSPC || rc == -EUSERS)
+		why = "make namespaces: a limit in /proc/sys/user is reached";
+	else if (rc == -EAGAIN)
+		why = "make the container's process: a limit is reached (RLIMIT_NPROC of its user, "
+		      "linux.resources.pids.limit)";
+	return sbx_fail(err, SBX_E_SYSTEM, -rc, "%s", why);
 }
 
 static pid_t spawn_directly(struct run *run, int ends[2], int cgroup_fd, struct sbx_error *err)

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
@@ -17,6 +18,7 @@
 #include "runtime/sockets.h"
 
 #define PROCESS_BYTES_MAX ((size_t)4 << 20)
+#define ENDING_WAIT_MS	  200
 
 static const struct option_row rows[] = {
 	{"process", 'p', OPTION_VALUE, "FILE",
@@ -121,6 +123,10 @@ static int process_of_words(const struct invocation *in, struct container *c,
 	process->args = (struct strings){in->argv + 1, (size_t)in->argc - 1};
 	process->terminal = invocation_flag(in, "tty");
 	process->console_size_set = false;
+	/* a reservation for one process, and none that was forked can have it (rooms/sched.c) */
+	if (process->scheduler && process->scheduler->policy &&
+	    strcmp(process->scheduler->policy, OCI_SCHED_DEADLINE) == 0)
+		process->scheduler = NULL;
 	if (cwd && cwd[0] != '/')
 		return sbx_fail(err, SBX_E_USAGE, 0, "--cwd takes an absolute path, not \"%s\"",
 				cwd);
@@ -176,6 +182,12 @@ static int read_process(const struct invocation *in, struct container *c, struct
 	return rc;
 }
 
+static int fail_not_running(struct sbx_error *err)
+{
+	return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
+			"cannot exec in a container that is not running");
+}
+
 static int check_status(const struct invocation *in, const struct container *c,
 			struct sbx_error *err)
 {
@@ -196,8 +208,7 @@ static int check_status(const struct invocation *in, const struct container *c,
 		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
 				"cannot exec in a paused container");
 	default:
-		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
-				"cannot exec in a container that is not running");
+		return fail_not_running(err);
 	}
 }
 
@@ -310,15 +321,13 @@ static int enter_groups(const struct invocation *in, struct container *c, struct
 	return rc;
 }
 
-static int exec_in(const struct invocation *in, struct container *c, struct foreground *fg,
-		   struct sbx_error *err)
+static int begin(const struct invocation *in, struct container *c, struct foreground *fg,
+		 struct sbx_error *err)
 {
-	int rc = container_open(c, in->global, in->argv[0], STORE_LOCK_NONE, err);
+	int rc = check_status(in, c, err);
 
 	if (rc == 0)
 		rc = enter_groups(in, c, err);
-	if (rc == 0)
-		rc = check_status(in, c, err);
 	if (rc == 0)
 		rc = container_load_spec(c, err);
 	if (rc == 0)
@@ -331,9 +340,32 @@ static int exec_in(const struct invocation *in, struct container *c, struct fore
 		rc = sockets_check_pid_file(invocation_value(in, "pid-file"), err);
 	if (rc == 0 && !c->plan->options.detached)
 		rc = foreground_begin(fg, err);
-	if (rc == 0)
-		rc = start_process(in, c, err);
-	if (rc < 0 || c->plan->options.detached)
+	return rc == 0 ? start_process(in, c, err) : rc;
+}
+
+/* What the end of the container made fail is told as that, not by the system call that met it. */
+static int explain_end(const struct container *c, int rc, struct sbx_error *err)
+{
+	struct pollfd end = {.fd = c->run.container_pidfd, .events = POLLIN};
+
+	/* the namespaces of a process go a moment before it ends */
+	if (err->code == SBX_E_SYSTEM && end.fd >= 0 &&
+	    (err->errnum == ESRCH || err->errnum == ENOMEM || err->errnum == 0))
+		poll(&end, 1, ENDING_WAIT_MS);
+	return state_status(c->dir_fd, &c->state) == STATUS_STOPPED ? fail_not_running(err) : rc;
+}
+
+static int exec_in(const struct invocation *in, struct container *c, struct foreground *fg,
+		   struct sbx_error *err)
+{
+	int rc = container_open(c, in->global, in->argv[0], STORE_LOCK_NONE, err);
+
+	if (rc < 0)
+		return rc;
+	rc = begin(in, c, fg, err);
+	if (rc < 0)
+		return explain_end(c, rc, err);
+	if (c->plan->options.detached)
 		return rc;
 	return foreground_wait(fg, c->run.pid, c->run.pidfd, c->run.tty_master_fd, err);
 }

@@ -427,6 +427,62 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 	END
 }
 
+# The process of exec is forked when it has its scheduler and limits already.
+@test 'exec: what a fork resets or counts is as process.json says' {
+	local process
+
+	start_sleeper
+	process=$(jq -c '.process | .terminal = false | .user = {uid: 4711, gid: 4711}' "$BUNDLE/config.json")
+	jq '.scheduler = {policy: "SCHED_BATCH", nice: -5, flags: ["SCHED_FLAG_RESET_ON_FORK"]}
+		| .args = ["awk", "{ print $19, $41 }", "/proc/self/stat"]' <<<"$process" >"$BATS_TEST_TMPDIR/p.json"
+	run_sbx exec --process "$BATS_TEST_TMPDIR/p.json" "$ID"
+	assert_output '-5 3'
+	jq '.rlimits = [{type: "RLIMIT_NPROC", soft: 1, hard: 1}] | .args = ["sh", "-c", "ulimit -u; ulimit -Hu; sleep 0; echo forked"]' \
+		<<<"$process" >"$BATS_TEST_TMPDIR/p.json"
+	run_sbx exec --process "$BATS_TEST_TMPDIR/p.json" "$ID"
+	assert_line --index 0 1
+	assert_line --index 1 1
+	refute_line forked
+	jq '.scheduler = {policy: "SCHED_DEADLINE", runtime: 10000000, deadline: 20000000, period: 20000000}' \
+		<<<"$process" >"$BATS_TEST_TMPDIR/p.json"
+	run_sbx exec --process "$BATS_TEST_TMPDIR/p.json" "$ID"
+	assert_status 255
+	assert_stderr 'under SCHED_DEADLINE by exec'
+	assert_stderr '(at /process/scheduler/policy)'
+}
+
+@test 'exec that meets the end of its container says that it is not running' {
+	local round pids said=$BATS_TEST_TMPDIR/said
+
+	set_args sleep 100
+	for round in {1..60}; do
+		sbx_detached run --detach --bundle "$BUNDLE" "$ID"
+		assert_status 0
+		pids=
+		for _ in 1 2 3; do
+			sbx exec --detach "$ID" true >/dev/null 2>>"$said" &
+			pids+=" $!"
+		done
+		sleep "0.0$((round % 3))"
+		sbx delete --force "$ID"
+		for pid in $pids; do
+			wait "$pid" || true
+		done
+	done
+	grep -q 'cannot exec in a container that is not running' "$said"
+	run grep -vE 'cannot exec in a container that is not running|container does not exist' "$said"
+	assert_output ''
+}
+
+@test 'exec works in a container under SCHED_DEADLINE, without its reservation' {
+	edit_config '.process.scheduler = {policy: "SCHED_DEADLINE", runtime: 10000000, deadline: 20000000,
+		period: 20000000}'
+	start_sleeper
+	[ "$(awk '{ print $41 }' "/proc/$(container_pid)/stat")" = 6 ]
+	run_sbx exec "$ID" awk '{ print $41 }' /proc/self/stat
+	assert_output 0
+}
+
 @test 'memory policy: flags that contradict each other or the mode are named' {
 	local policy flag
 

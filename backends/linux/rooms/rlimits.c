@@ -3,6 +3,9 @@
  * may still be raised. Values are the specification's 64-bit ones; RLIM_INFINITY is all ones on
  * Linux, as config.json writes it.
  *
+ * What exec starts is forked by a process that has its user and limits already, and is counted with
+ * that one: RLIMIT_NPROC is one more until the fork is done.
+ *
  * Under a profile no core is dumped. The limit for that is one byte, not zero: a core_pattern that
  * is a pipe ignores the limit but for this one value (core(5)), and a file of one byte is below the
  * least that the kernel writes.
@@ -22,24 +25,42 @@ static int rlimits_plan(struct plan *plan, struct report *report, struct sbx_err
 	return 0;
 }
 
+/* Without the privilege to raise it by one it is the limit itself. */
+static int set_with_room_for_joiner(const struct rlimit *limit)
+{
+	struct rlimit more = *limit;
+
+	more.rlim_cur += more.rlim_cur < RLIM_INFINITY;
+	more.rlim_max += more.rlim_max < RLIM_INFINITY;
+	return setrlimit(RLIMIT_NPROC, &more) == 0 ? 0 : setrlimit(RLIMIT_NPROC, limit);
+}
+
 static int rlimits_apply(struct run *run, enum stage stage, struct sbx_error *err)
 {
 	const struct oci_process *process = room_process(run->plan);
 	struct rlimit limit;
 	size_t i;
 
-	(void)stage;
 	for (i = 0; process && i < process->rlimits_n; i++) {
+		bool counts = run->is_exec && process->rlimits[i].resource == RLIMIT_NPROC;
+		int r;
+
+		if (stage == STAGE_FORKED && !counts)
+			continue;
 		limit.rlim_cur = process->rlimits[i].soft;
 		limit.rlim_max = process->rlimits[i].hard;
-		if (setrlimit(process->rlimits[i].resource, &limit) < 0)
+		r = counts && stage != STAGE_FORKED
+			    ? set_with_room_for_joiner(&limit)
+			    : setrlimit(process->rlimits[i].resource, &limit);
+		if (r < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, errno,
 					"set %s to %llu (soft) and %llu (hard)",
 					process->rlimits[i].type,
 					(unsigned long long)process->rlimits[i].soft,
 					(unsigned long long)process->rlimits[i].hard);
 	}
-	if (run->plan->policy->confined && setrlimit(RLIMIT_CORE, &no_core) < 0)
+	if (stage != STAGE_FORKED && run->plan->policy->confined &&
+	    setrlimit(RLIMIT_CORE, &no_core) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "turn core dumps off");
 	return 0;
 }

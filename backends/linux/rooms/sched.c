@@ -38,14 +38,23 @@ struct word_row {
 	unsigned value;
 };
 
+#define POLICY_FIFO	1
+#define POLICY_RR	2
+#define POLICY_DEADLINE 6
+
 static const struct word_row policies[] = {
-	{"SCHED_OTHER", 0}, {"SCHED_FIFO", 1}, {"SCHED_RR", 2},	      {"SCHED_BATCH", 3},
-	{"SCHED_ISO", 4},   {"SCHED_IDLE", 5}, {"SCHED_DEADLINE", 6},
+	{"SCHED_OTHER", 0},
+	{"SCHED_FIFO", POLICY_FIFO},
+	{"SCHED_RR", POLICY_RR},
+	{"SCHED_BATCH", 3},
+	{"SCHED_ISO", 4},
+	{"SCHED_IDLE", 5},
+	{OCI_SCHED_DEADLINE, POLICY_DEADLINE},
 };
 
 /* The two flags of clamping need members that config.json does not have. */
 static const struct word_row policy_flags[] = {
-	{"SCHED_FLAG_RESET_ON_FORK", 0x01},  {"SCHED_FLAG_RECLAIM", 0x02},
+	{OCI_SCHED_RESET_ON_FORK, 0x01},     {"SCHED_FLAG_RECLAIM", 0x02},
 	{"SCHED_FLAG_DL_OVERRUN", 0x04},     {"SCHED_FLAG_KEEP_POLICY", 0x08},
 	{"SCHED_FLAG_KEEP_PARAMS", 0x10},    {"SCHED_FLAG_UTIL_CLAMP_MIN", 0x20},
 	{"SCHED_FLAG_UTIL_CLAMP_MAX", 0x40},
@@ -56,10 +65,6 @@ static const struct word_row io_classes[] = {
 	{"IOPRIO_CLASS_BE", IOPRIO_CLASS_BE},
 	{"IOPRIO_CLASS_IDLE", IOPRIO_CLASS_IDLE},
 };
-
-#define POLICY_FIFO	1
-#define POLICY_RR	2
-#define POLICY_DEADLINE 6
 
 static bool word_value(const struct word_row *rows, size_t n, const char *word, unsigned *ret)
 {
@@ -168,6 +173,11 @@ static int sched_prepare(struct run *run, struct sbx_error *err)
 {
 	const struct oci_process *process = room_process(run->plan);
 
+	if (run->is_exec && process && process->scheduler &&
+	    strcmp(process->scheduler->policy, OCI_SCHED_DEADLINE) == 0)
+		return sbx_fail_at(err, SBX_E_UNSUPPORTED, "/process/scheduler/policy",
+				   "start a process under SCHED_DEADLINE by exec: it is forked, "
+				   "which this policy forbids (sched(7))");
 	if (!run->is_exec || !process || !process->exec_cpu_affinity ||
 	    !is_list(process->exec_cpu_affinity->initial))
 		return 0;
@@ -204,7 +214,17 @@ static const char *permission_hint(unsigned policy, enum cgroup_mode mode)
 		       : " (it needs CAP_SYS_NICE or RLIMIT_RTPRIO)";
 }
 
-static int scheduler_apply(const struct run *run, const struct oci_scheduler *s,
+static bool resets_on_fork(const struct oci_scheduler *s)
+{
+	for (size_t i = 0; i < s->flags.n; i++)
+		if (strcmp(s->flags.v[i], OCI_SCHED_RESET_ON_FORK) == 0)
+			return true;
+	return false;
+}
+
+/* With the flag that a fork resets everything, exec's process gets everything behind the fork
+ * again: that takes no privilege (sched(7)). */
+static int scheduler_apply(const struct run *run, const struct oci_scheduler *s, enum stage stage,
 			   struct sbx_error *err)
 {
 	struct scheduler_attr attr = {.size = sizeof(attr)};
@@ -214,7 +234,11 @@ static int scheduler_apply(const struct run *run, const struct oci_scheduler *s,
 	word_value(policies, ARRAY_SIZE(policies), s->policy, &policy);
 	attr.policy = policy;
 	for (i = 0; i < s->flags.n; i++) {
-		if (word_value(policy_flags, ARRAY_SIZE(policy_flags), s->flags.v[i], &flag))
+		bool later = run->is_exec && stage != STAGE_FORKED &&
+			     strcmp(s->flags.v[i], OCI_SCHED_RESET_ON_FORK) == 0;
+
+		if (!later &&
+		    word_value(policy_flags, ARRAY_SIZE(policy_flags), s->flags.v[i], &flag))
 			attr.flags |= flag;
 	}
 	attr.nice = (int32_t)s->nice.v;
@@ -236,14 +260,17 @@ static int sched_apply(struct run *run, enum stage stage, struct sbx_error *err)
 	unsigned class_value = 0;
 	int r;
 
-	(void)stage;
 	if (!process)
 		return 0;
+	if (stage == STAGE_FORKED)
+		return process->scheduler && resets_on_fork(process->scheduler)
+			       ? scheduler_apply(run, process->scheduler, stage, err)
+			       : 0;
 	r = affinity_apply(run, process, err);
 	if (r < 0)
 		return r;
 	if (process->scheduler) {
-		r = scheduler_apply(run, process->scheduler, err);
+		r = scheduler_apply(run, process->scheduler, stage, err);
 		if (r < 0)
 			return r;
 	}

@@ -374,6 +374,16 @@ static void report_exemption(const struct policy *policy, struct report *report)
 			   exemption->source);
 }
 
+/* What a profile requires and its own values open is no boundary, whatever is enforced besides. */
+static void report_undrawn(const struct policy *policy, struct report *report)
+{
+	uint32_t undrawn = policy->profile->require & ~drawn_bits(policy->profile);
+
+	if (undrawn)
+		report_add(report, "require", "profile", OUTCOME_UNENFORCED, undrawn,
+			   "the values of the profile draw no such boundary");
+}
+
 void policy_report(const struct policy *policy, struct report *report)
 {
 	cleanup_buf struct buf names = BUF_INIT;
@@ -388,6 +398,7 @@ void policy_report(const struct policy *policy, struct report *report)
 	}
 	report_access(policy, report);
 	report_exemption(policy, report);
+	report_undrawn(policy, report);
 	report_gated(policy, report);
 	for (size_t i = 0; i < policy->env_dropped.n; i++)
 		buf_printf(&names, "%s%s", i ? ", " : "dropped: ", policy->env_dropped.v[i]);

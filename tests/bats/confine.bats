@@ -348,6 +348,30 @@ attack_reaches() {
 
 # ---- report ----------------------------------------------------------------------------------------
 
+@test 'report: a boundary that the profile itself opens cannot be required' {
+	local name values
+
+	set_args true
+	while read -r name values; do
+		use_profile ".require = [\"$name\"] | $values"
+		run_container
+		assert_status 1
+		assert_stderr "$name is not enforced: require (profile): unenforced, the values of the profile draw no such boundary"
+		assert_stderr '(at /require)'
+		use_profile "$values"
+		run_container
+		assert_status 0
+	done <<-'END'
+		networkBoundary .network.access = "allow"
+		readBoundary .host.read = "allow"
+		writeBoundary .host.write = "allow" | .host.read = "allow"
+		resourceLimits .
+	END
+	use_profile '.require = ["networkBoundary"]'
+	run_container
+	assert_status 0
+}
+
 @test 'report: a host folder in view caps the level, and can be required away' {
 	if [ "$(landlock_is_there)" = false ]; then
 		boundaries_need_landlock

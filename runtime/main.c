@@ -19,6 +19,7 @@
 #include "runtime/base/kernel.h"
 #include "runtime/base/proc.h"
 #include "runtime/cmd.h"
+#include "runtime/cmd/output.h"
 #include "runtime/options.h"
 #include "runtime/self_image.h"
 #include "runtime/version.h"
@@ -41,14 +42,7 @@ static const struct option_row global_rows[] = {
 	{"help", 'h', OPTION_FLAG, NULL, "print this help"},
 };
 
-static int print(struct buf *text)
-{
-	int rc = buf_failed(text) ? -ENOMEM : fd_write_all(STDOUT_FILENO, text->data, text->len);
-
-	return rc < 0 ? 1 : 0;
-}
-
-static int print_help(void)
+static int print_help(struct sbx_error *err)
 {
 	cleanup_buf struct buf out = BUF_INIT;
 
@@ -57,10 +51,10 @@ static int print_help(void)
 		buf_printf(&out, "  %-12s %s\n", cmds[i]->name, cmds[i]->help);
 	buf_puts(&out, "\noptions:\n");
 	options_describe(global_rows, ARRAY_SIZE(global_rows), &out);
-	return print(&out);
+	return output_print(&out, err);
 }
 
-static int print_verb_help(const struct cmd *cmd)
+static int print_verb_help(const struct cmd *cmd, struct sbx_error *err)
 {
 	cleanup_buf struct buf out = BUF_INIT;
 
@@ -69,15 +63,15 @@ static int print_verb_help(const struct cmd *cmd)
 	if (cmd->describe)
 		cmd->describe(&out);
 	options_describe(cmd->rows, cmd->rows_n, &out);
-	return print(&out);
+	return output_print(&out, err);
 }
 
-static int print_version(void)
+static int print_version(struct sbx_error *err)
 {
 	cleanup_buf struct buf out = BUF_INIT;
 
 	version_describe(&out);
-	return print(&out);
+	return output_print(&out, err);
 }
 
 /* The position of text in a NULL-terminated list of words, or -1. */
@@ -257,7 +251,7 @@ static int run_verb(const struct cmd *cmd, const struct global_options *global, 
 	if (rc < 0)
 		rc = wrong_use(cmd->name, ", and global options stand before the verb", err);
 	else if (values[cmd->rows_n].value)
-		rc = print_verb_help(cmd);
+		rc = print_verb_help(cmd, err);
 	else {
 		in.argc = argc - operand;
 		in.argv = argv + operand;
@@ -278,16 +272,33 @@ static int run_verb(const struct cmd *cmd, const struct global_options *global, 
 	return rc;
 }
 
-static int report_failure(const struct global_options *global, const struct sbx_error *err,
-			  int status)
+/* The exit status; what failed is said first. */
+static int finish(const struct global_options *global, const struct sbx_error *err, int rc,
+		  int failure_status)
 {
+	if (rc >= 0)
+		return rc;
 	/* Without --log the log is stderr itself: one message, as JSON where that was asked for. */
 	if (global->log || global->log_format == LOG_FORMAT_JSON)
 		log_error(err);
 	if (global->log || global->log_format == LOG_FORMAT_TEXT)
 		dprintf(STDERR_FILENO, err->pointer[0] ? "%s: %s (at %s)\n" : "%s: %s\n",
 			PACKAGE_NAME, err->message, err->pointer);
-	return status;
+	return failure_status;
+}
+
+/* What is asked about the program itself, or nothing is, which fails. No log is opened for it:
+ * standard error serves. */
+static int answer(const struct invocation *in, struct global_options *global, struct sbx_error *err)
+{
+	bool version = invocation_flag(in, "version");
+	int rc = version ? print_version(err) : print_help(err);
+
+	if (rc == 0 && !version && !invocation_flag(in, "help"))
+		rc = 1;
+	global->log = NULL;
+	log_set_sink(STDERR_FILENO, global->log_format, global->log_level);
+	return finish(global, err, rc, 1);
 }
 
 int main(int argc, char **argv)
@@ -305,23 +316,17 @@ int main(int argc, char **argv)
 		return 1;
 	if (argc == 2 &&
 	    strcmp(argv[1], "-V") == 0) /* as --version: another spelling of the field */
-		return print_version();
+		return finish(&global, &err, print_version(&err), 1);
 	rc = options_parse(argc, argv, global_rows, ARRAY_SIZE(global_rows), true, values, &operand,
 			   &err);
 	if (rc == 0)
 		rc = decode_global(values, &global, &err);
 	if (rc < 0) {
 		wrong_use("", "", &err);
-		return report_failure(&global, &err, 1);
+		return finish(&global, &err, rc, 1);
 	}
-	if (invocation_flag(&in, "version"))
-		return print_version();
-	if (invocation_flag(&in, "help"))
-		return print_help();
-	if (operand >= argc) {
-		print_help();
-		return 1;
-	}
+	if (invocation_flag(&in, "version") || invocation_flag(&in, "help") || operand >= argc)
+		return answer(&in, &global, &err);
 	rc = open_log(&global, &err);
 	cmd = find_verb(argv[operand]);
 	if (rc == 0 && !cmd)
@@ -332,7 +337,5 @@ int main(int argc, char **argv)
 		rc = self_image_ensure(argv, &err);
 	if (rc == 0 && cmd)
 		rc = run_verb(cmd, &global, argc - operand, argv + operand, &failure_status, &err);
-	if (rc >= 0)
-		return rc;
-	return report_failure(&global, &err, failure_status);
+	return finish(&global, &err, rc, failure_status);
 }

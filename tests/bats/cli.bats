@@ -23,6 +23,19 @@ load helpers
 	assert_status 0
 }
 
+@test 'version and help: a standard output that takes nothing is an error' {
+	local arguments
+
+	for arguments in --version -V --help '' 'run --help' 'state --help'; do
+		# shellcheck disable=SC2086 # words
+		run --separate-stderr bash -c '"$@" >/dev/full' - "$SBX_RUNTIME" $arguments
+		assert_error 'write to standard output: no space left on device'
+	done
+	run --separate-stderr bash -c '"$@" >/dev/full' - "$SBX_RUNTIME" --log-format json --help
+	assert_status 1
+	jq -e '.code == "system"' <<<"$stderr"
+}
+
 @test 'help: of the program and of each verb' {
 	local verb
 

@@ -230,7 +230,7 @@ int proc_parse_signal(const char *text)
 	uint64_t number;
 
 	if (*text >= '0' && *text <= '9')
-		return num_parse_u64(text, 1, _NSIG - 1, &number) < 0 ? -EINVAL : (int)number;
+		return num_parse_u64(text, 0, _NSIG - 1, &number) < 0 ? -EINVAL : (int)number;
 	if (strncasecmp(text, "SIG", 3) == 0)
 		text += 3;
 	for (int sig = 1; sig < 32; sig++) {

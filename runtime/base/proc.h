@@ -37,7 +37,8 @@ int proc_wait_gone(int pidfd);
 /* Wait for our child; exit status as a shell gives it: code, or 128 + signal. -errno on failure. */
 int proc_wait(pid_t pid, int *ret_status);
 
-/* "9", "KILL", "SIGKILL", any case, RTMIN, RTMIN+n, RTMAX-n: number 1.._NSIG-1, or -EINVAL. */
+/* "9", "KILL", "SIGKILL", any case, RTMIN, RTMIN+n, RTMAX-n: number 1.._NSIG-1, or -EINVAL. "0" is
+ * 0, which kill(2) sends to nobody: it asks whether the process is there. */
 int proc_parse_signal(const char *text);
 
 /*

@@ -2,7 +2,8 @@
  * kill: a signal to the container's first process, or with --all to every process of its cgroup.
  *
  * The first process is addressed by a descriptor checked against its start time, so that a reused
- * pid is never hit. The texts are what managers match: "container not running", "no such process".
+ * pid is never hit. Signal 0 is sent to nobody: it asks whether one is there. The texts are what
+ * managers match: "container not running", "no such process".
  */
 #include <errno.h>
 #include <signal.h>
@@ -37,6 +38,17 @@ static int signal_first(struct container *c, int sig, struct sbx_error *err)
 		      : 0;
 }
 
+/* Whether anything is there: a group without processes takes any other signal. */
+static int probe_all(const struct container *c, struct sbx_error *err)
+{
+	cleanup_free pid_t *pids = NULL;
+	int n = cgroup_list_pids(&c->state.cgroup, &pids);
+
+	if (n < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -n, "list the processes");
+	return n > 0 ? 0 : fail_not_running(err);
+}
+
 static int signal_container(struct container *c, int sig, bool all, struct sbx_error *err)
 {
 	enum container_status status = state_status(c->dir_fd, &c->state);
@@ -44,9 +56,9 @@ static int signal_container(struct container *c, int sig, bool all, struct sbx_e
 
 	/* What outlived the first process (no pid namespace of its own) is reached all the same. */
 	if (all && c->state.cgroup.n > 0)
-		return cgroup_signal_all(&c->state.cgroup, sig, err);
+		return sig ? cgroup_signal_all(&c->state.cgroup, sig, err) : probe_all(c, err);
 	if (status == STATUS_STOPPED || c->state.pid <= 0)
-		return all ? 0 : fail_not_running(err);
+		return all && sig ? 0 : fail_not_running(err);
 	rc = signal_first(c, sig, err);
 	/* A frozen process of cgroup v1, started or not, dies only when it is thawed. */
 	if (rc == 0 && sig == SIGKILL && cgroup_is_frozen(&c->state.cgroup))

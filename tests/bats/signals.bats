@@ -69,6 +69,37 @@ create_container() {
 	assert_status 0
 }
 
+@test 'kill: signal 0 asks whether the process is there, and is sent to nobody' {
+	start_sleeper
+	run_sbx kill "$ID" 0
+	assert_status 0
+	assert_equal "$output$stderr" ''
+	run_sbx kill --all "$ID" 0
+	assert_status 0
+	[ "$(container_status)" = running ]
+	run_sbx kill "$ID" KILL
+	wait_until 5 status_is stopped
+	run_sbx kill "$ID" 0
+	assert_error 'container not running'
+	run_sbx kill --all "$ID" 0
+	assert_error 'container not running'
+}
+
+@test 'kill --all with signal 0 finds what outlived the first process' {
+	edit_config '.linux.namespaces |= map(select(.type != "pid"))'
+	set_script 'sleep 1001 & exit'
+	create_container
+	run_sbx start "$ID"
+	wait_until 5 status_is stopped
+	run_sbx kill "$ID" 0
+	assert_error 'container not running'
+	run_sbx kill --all "$ID" 0
+	assert_status 0
+	run_sbx kill --all "$ID" KILL
+	assert_status 0
+	wait_until 5 eval 'refute sbx kill --all "$ID" 0 2>/dev/null'
+}
+
 @test 'kill --all reaches every process' {
 	edit_config '.linux.namespaces |= map(select(.type != "pid"))'
 	set_script 'sleep 1001 & sleep 1002 & sleep 1003 & wait'

@@ -220,7 +220,7 @@ static void test_parse_signal(void **state)
 		{"STKFLT", 16},	   {"RTMIN", 34},      {"RTMIN+3", 37},
 		{"SIGRTMAX", 64},  {"rtmax-30", 34},   {"RTMIN+30", 64},
 		{"RTMIN+31", -1},  {"RTMAX+1", -1},    {"RTMIN-1", -1},
-		{"RTMIN+", -1},	   {"RTMAX-31", -1},   {"0", -1},
+		{"RTMIN+", -1},	   {"RTMAX-31", -1},   {"0", 0},
 		{"65", -1},	   {"-9", -1},	       {"+9", -1},
 		{" 9", -1},	   {"9 ", -1},	       {"0x9", -1},
 		{"", -1},	   {"SIG", -1},	       {"SIGSIGKILL", -1},

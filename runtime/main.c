@@ -35,6 +35,7 @@ static const struct option_row global_rows[] = {
 	{"cgroup-manager", 0, OPTION_VALUE, "NAME", "cgroupfs, systemd or disabled"},
 	{"rootless", 0, OPTION_VALUE, "BOOL",
 	 "true, false or auto; kept for other runtimes' callers"},
+	{"criu", 0, OPTION_VALUE, "PATH", "without effect; kept for other runtimes' callers"},
 	{"profile", 0, OPTION_VALUE, "FILE|NAME",
 	 "access profile for create, run, plan and report"},
 	{"config", 0, OPTION_VALUE, "FILE", "the administrator's settings"},
@@ -208,6 +209,20 @@ static int check_operands(const struct cmd *cmd, int count, struct sbx_error *er
 			count == 1 ? "" : "s");
 }
 
+/* "help" as other runtimes have it: alone it is --help, and "help VERB" becomes "VERB --help". */
+static bool is_help(int argc, char **argv)
+{
+	static char option[] = "--help";
+
+	if (argc == 0 || strcmp(argv[0], "help") != 0)
+		return false;
+	if (argc == 1 || argv[1][0] == '-' || strcmp(argv[1], "help") == 0)
+		return true;
+	argv[0] = argv[1];
+	argv[1] = option;
+	return false;
+}
+
 /* What was wrong with the command line, and where its help is. */
 static int wrong_use(const char *verb, const char *hint, struct sbx_error *err)
 {
@@ -289,12 +304,11 @@ static int finish(const struct global_options *global, const struct sbx_error *e
 
 /* What is asked about the program itself, or nothing is, which fails. No log is opened for it:
  * standard error serves. */
-static int answer(const struct invocation *in, struct global_options *global, struct sbx_error *err)
+static int answer(bool version, bool help, struct global_options *global, struct sbx_error *err)
 {
-	bool version = invocation_flag(in, "version");
 	int rc = version ? print_version(err) : print_help(err);
 
-	if (rc == 0 && !version && !invocation_flag(in, "help"))
+	if (rc == 0 && !version && !help)
 		rc = 1;
 	global->log = NULL;
 	log_set_sink(STDERR_FILENO, global->log_format, global->log_level);
@@ -310,6 +324,7 @@ int main(int argc, char **argv)
 	struct sbx_error err = {0};
 	const struct cmd *cmd;
 	int failure_status = 1, operand, rc;
+	bool version, help;
 
 	proc_catch_write_signals();
 	if (fd_fill_stdio() < 0)
@@ -325,8 +340,10 @@ int main(int argc, char **argv)
 		wrong_use("", "", &err);
 		return finish(&global, &err, rc, 1);
 	}
-	if (invocation_flag(&in, "version") || invocation_flag(&in, "help") || operand >= argc)
-		return answer(&in, &global, &err);
+	version = invocation_flag(&in, "version");
+	help = invocation_flag(&in, "help") || is_help(argc - operand, argv + operand);
+	if (version || help || operand >= argc)
+		return answer(version, help, &global, &err);
 	rc = open_log(&global, &err);
 	cmd = find_verb(argv[operand]);
 	if (rc == 0 && !cmd)

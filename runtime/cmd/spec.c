@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@
 
 static const struct option_row rows[] = {
 	{"bundle", 'b', OPTION_VALUE, "DIR", "the bundle to write to, the current directory"},
+	{"file", 'f', OPTION_VALUE, "NAME", "the file to write there, config.json"},
 	{"rootless", 0, OPTION_FLAG, NULL, "a container for an unprivileged caller"},
 };
 
@@ -204,27 +206,31 @@ static void write_config(struct buf *out, bool rootless)
 static int run_spec(const struct invocation *in, struct sbx_error *err)
 {
 	const char *given = invocation_value(in, "bundle"), *bundle = given ? given : ".";
+	const char *file = invocation_value(in, "file"), *name = file ? file : CONFIG_NAME;
 	cleanup_buf struct buf out = BUF_INIT;
 	cleanup_fd int dir = -EBADF;
 	cleanup_fd int fd = -EBADF;
 	int rc;
 
+	if (strchr(name, '/') || !name[0] || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"--file takes the name of a file in the bundle, not \"%s\"", name);
 	write_config(&out, invocation_flag(in, "rootless"));
 	if (buf_failed(&out))
-		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "write %s", CONFIG_NAME);
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "write %s", name);
 	dir = open(bundle, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "open bundle \"%s\"", bundle);
-	fd = openat(dir, CONFIG_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0 && errno == EEXIST)
 		return sbx_fail(err, SBX_E_USAGE, EEXIST, "write %s: it exists, remove it first",
-				CONFIG_NAME);
+				name);
 	if (fd < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, errno, "create %s", CONFIG_NAME);
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "create %s", name);
 	rc = fd_write_all(fd, out.data, out.len);
 	if (rc < 0) {
-		unlinkat(dir, CONFIG_NAME, 0);
-		return sbx_fail(err, SBX_E_SYSTEM, -rc, "write %s", CONFIG_NAME);
+		unlinkat(dir, name, 0);
+		return sbx_fail(err, SBX_E_SYSTEM, -rc, "write %s", name);
 	}
 	return 0;
 }

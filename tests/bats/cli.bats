@@ -50,6 +50,22 @@ load helpers
 	done
 }
 
+@test 'help as a verb is the same' {
+	local arguments expected
+
+	for arguments in 'help:--help' 'help help:--help' 'help --help:--help' 'help run:run --help' \
+		'help state:state --help'; do
+		# shellcheck disable=SC2086 # words
+		expected=$(sbx ${arguments#*:})
+		# shellcheck disable=SC2086 # words
+		run_sbx ${arguments%:*}
+		assert_status 0
+		assert_output "$expected"
+	done
+	run_sbx help no-such-verb
+	assert_error 'unknown verb "no-such-verb"'
+}
+
 @test 'usage errors: exit 1, one line' {
 	run_sbx
 	assert_status 1
@@ -304,7 +320,7 @@ load helpers
 
 @test 'the global options that clients pass are taken, in any order' {
 	set_args true
-	run_sbx --log "$BATS_TEST_TMPDIR/log" --log-format=json --debug --rootless=auto \
+	run_sbx --log "$BATS_TEST_TMPDIR/log" --log-format=json --debug --rootless=auto --criu /no/criu \
 		--cgroup-manager cgroupfs run --bundle "$BUNDLE" "$ID"
 	assert_status 0
 	assert_equal "$stderr" ''

@@ -23,6 +23,23 @@ load helpers
 	[ ! -e "$BATS_TEST_TMPDIR/elsewhere" ]
 }
 
+@test "spec --file names the file, in the bundle alone" {
+	local name
+
+	mkdir "$BATS_TEST_TMPDIR/b"
+	run_sbx spec -b "$BATS_TEST_TMPDIR/b" --file other.json
+	assert_status 0
+	jq -e .process "$BATS_TEST_TMPDIR/b/other.json"
+	[ ! -e "$BATS_TEST_TMPDIR/b/config.json" ]
+	run_sbx spec -b "$BATS_TEST_TMPDIR/b" -f other.json
+	assert_error 'other.json: it exists'
+	for name in '' . .. ../x "$BATS_TEST_TMPDIR/x" x/; do
+		run_sbx spec -b "$BATS_TEST_TMPDIR/b" --file "$name"
+		assert_error 'the name of a file in the bundle'
+	done
+	[ ! -e "$BATS_TEST_TMPDIR/x" ]
+}
+
 @test "spec --rootless maps the caller" {
 	mkdir "$BATS_TEST_TMPDIR/b"
 	run_sbx spec -b "$BATS_TEST_TMPDIR/b" --rootless

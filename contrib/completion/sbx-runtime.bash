@@ -52,7 +52,8 @@ _sbx_runtime_complete() {
 			_sbx_runtime_add -f
 			;;
 		CONTAINER) _sbx_runtime_add -W "$("${program[@]}" list --quiet 2>/dev/null)" ;;
-		SIGNAL) _sbx_runtime_add -A signal ;;
+		# What else bash knows is no signal: EXIT, "SIGJUNK(32)".
+		SIGNAL) _sbx_runtime_add -A signal -X '!SIG*[A-Z0-9]' ;;
 		*[!a-z0-9]*) ;;
 		*) _sbx_runtime_add -W "$part" ;;
 		esac

@@ -91,6 +91,19 @@ offers() {
 	offers SIGKILL, --root "$ROOT" kill "$ID" SIGK
 }
 
+@test 'signals that kill takes, and nothing else' {
+	local signal offered
+
+	offered=$(complete_words kill "$ID" '')
+	[[ $offered = *SIGHUP,* && $offered = *SIGRTMIN+1,* ]]
+	for signal in ${offered//,/ }; do
+		run_sbx kill nobody-here "$signal"
+		assert_error 'does not exist'
+	done
+	offers , kill "$ID" EX
+	offers , kill "$ID" SIGJ
+}
+
 @test 'zsh can read its script' {
 	command -v zsh >/dev/null || skip_host 'zsh is not installed'
 	zsh -n "$SBX_TESTS/../contrib/completion/_sbx-runtime"

@@ -95,6 +95,17 @@ int profile_source_read(const char *source, struct buf *out, struct sbx_error *e
 		     : 0;
 }
 
+/* For the command line alone: elsewhere a name is a name. */
+static int hint_at_file(int r, struct sbx_error *err)
+{
+	char text[SBX_MESSAGE_MAX];
+
+	if (r != -ENOENT)
+		return r;
+	snprintf(text, sizeof(text), "%s", err->message);
+	return sbx_fail(err, err->code, 0, "%s (a file is written with a \"/\")", text);
+}
+
 int profile_source_load(struct arena *arena, const char *source, enum profile_role role,
 			const char *workspace, struct profile **ret, struct sbx_error *err)
 {
@@ -104,8 +115,9 @@ int profile_source_load(struct arena *arena, const char *source, enum profile_ro
 
 	if (!is_file(source)) {
 		caller_identify(&caller);
-		return installed_profile_load(arena, source, NULL, &caller, role, workspace, ret,
-					      err);
+		return hint_at_file(installed_profile_load(arena, source, NULL, &caller, role,
+							   workspace, ret, err),
+				    err);
 	}
 	r = profile_source_read(source, &text, err);
 	if (r == 0)
@@ -284,7 +296,7 @@ static int load_flag(struct gathering *g)
 		r = profile_source_load(g->arena, source, PROFILE_ROLE_PROFILE, g->workspace,
 					&g->flag, g->err);
 	else
-		r = load_installed(g, source, &g->flag);
+		r = hint_at_file(load_installed(g, source, &g->flag), g->err);
 	if (r < 0)
 		return sbx_prefix(g->err, "--profile");
 	g->flag_name = arena_printf(g->arena, "flag:%s", source);

@@ -47,22 +47,25 @@ static int user_profiles_dir(const struct caller_identity *caller, char *out, si
 	return n < 0 || (size_t)n >= size ? -ENOENT : 0;
 }
 
+/* -ENOENT names every place that was looked at. */
 static int find_profile(const char *name, const char *profiles_dir,
 			const struct caller_identity *caller, struct buf *out,
 			struct sbx_error *err)
 {
-	char dir[PATH_MAX], path[PATH_MAX + 80];
+	char dir[PATH_MAX], path[PATH_MAX + 80], own[PATH_MAX + 80] = "";
 	int r;
 
 	snprintf(path, sizeof(path), "%s/%s.json", profiles_dir, name);
 	r = read_profile(path, TRUST_ADMIN, caller, out, err);
-	if (r != -ENOENT || (caller->euid == 0 && caller->initial_userns))
-		return r;
-	r = user_profiles_dir(caller, dir, sizeof(dir));
-	if (r < 0)
-		return r;
-	snprintf(path, sizeof(path), "%s/%s.json", dir, name);
-	return read_profile(path, TRUST_CALLER, caller, out, err);
+	if (r == -ENOENT && !(caller->euid == 0 && caller->initial_userns) &&
+	    user_profiles_dir(caller, dir, sizeof(dir)) == 0) {
+		snprintf(own, sizeof(own), "%s/%s.json", dir, name);
+		r = read_profile(own, TRUST_CALLER, caller, out, err);
+	}
+	if (r == -ENOENT)
+		sbx_fail(err, SBX_E_INVALID_PROFILE, 0, "it is not installed as %s%s%s", path,
+			 own[0] ? " or " : "", own);
+	return r;
 }
 
 int installed_profile_load(struct arena *arena, const char *name, const char *profiles_dir,
@@ -78,15 +81,12 @@ int installed_profile_load(struct arena *arena, const char *name, const char *pr
 		return sbx_fail(err, SBX_E_INVALID_PROFILE, 0,
 				"\"%s\" is no name of a profile ([a-z0-9][a-z0-9._-]*)", name);
 	r = find_profile(name, profiles_dir, caller, &text, err);
-	if (r == -ENOENT)
-		return sbx_fail(err, SBX_E_INVALID_PROFILE, 0,
-				"the profile \"%s\" is not installed as %s/%s.json (a file is "
-				"written with a \"/\")",
-				name, profiles_dir, name);
 	if (r == 0)
 		r = profile_parse(arena, text.data ? text.data : "", text.len, role, workspace, ret,
 				  err);
-	return r < 0 ? sbx_prefix(err, "profile \"%s\"", name) : 0;
+	if (r < 0)
+		sbx_prefix(err, "profile \"%s\"", name);
+	return r;
 }
 
 /* ---- the document ---- */
@@ -114,13 +114,14 @@ static int parse_profile_member(struct settings_parser *p, const struct json_nod
 {
 	int r;
 
-	if (node->type == JSON_STRING)
-		return installed_profile_load(p->arena, node->text, p->profiles_dir, p->caller,
-					      PROFILE_ROLE_CEILING, NULL, ret, p->err);
+	if (node->type == JSON_STRING) {
+		r = installed_profile_load(p->arena, node->text, p->profiles_dir, p->caller,
+					   PROFILE_ROLE_CEILING, NULL, ret, p->err);
+		return r < 0 ? sbx_prefix(p->err, "\"%s\"", node->key) : 0;
+	}
 	if (node->type != JSON_OBJECT)
 		return wrong(p, node, "a profile or the name of an installed one");
-	r = profile_from_json(p->arena, node, PROFILE_ROLE_CEILING, NULL, ret, p->err);
-	return r < 0 ? sbx_prefix(p->err, "settings") : 0;
+	return profile_from_json(p->arena, node, PROFILE_ROLE_CEILING, NULL, ret, p->err);
 }
 
 static int parse_ceiling(struct settings_parser *p, const struct json_node *node)
@@ -243,8 +244,9 @@ int settings_load(struct arena *arena, const char *path, const char *profiles_di
 		return path ? sbx_fail(err, SBX_E_INVALID_SETTINGS, ENOENT,
 				       "read the settings \"%s\"", path)
 			    : 0;
-	if (r == 0)
-		r = settings_parse(arena, text.data ? text.data : "", text.len, profiles_dir,
-				   &caller, ret, err);
-	return r;
+	if (r < 0)
+		return r;
+	r = settings_parse(arena, text.data ? text.data : "", text.len, profiles_dir, &caller, ret,
+			   err);
+	return r < 0 ? sbx_prefix(err, "settings \"%s\"", path ? path : SETTINGS_PATH) : 0;
 }

@@ -43,7 +43,8 @@ int settings_parse(struct arena *arena, const char *data, size_t len, const char
 /*
  * An installed profile by name: NAME.json in profiles_dir (the administrator's), then, for anyone
  * but uid 0 of the initial user namespace, in $XDG_CONFIG_HOME/sbx-runtime/profiles, default
- * ~/.config of the passwd entry. workspace as in profile_parse().
+ * ~/.config of the passwd entry. workspace as in profile_parse(). -ENOENT, with err filled in,
+ * where there is none of that name.
  */
 int installed_profile_load(struct arena *arena, const char *name, const char *profiles_dir,
 			   const struct caller_identity *caller, enum profile_role role,

@@ -92,7 +92,8 @@ refused() {
 	refused annotation:agent
 	rm /etc/sbx-runtime/profiles/agent.json
 	run_container
-	assert_error 'not installed'
+	assert_error 'it is not installed as /etc/sbx-runtime/profiles/agent.json'
+	refute_stderr ' or '
 }
 
 @test 'a profile by the flag, as a file and by name' {

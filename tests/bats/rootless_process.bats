@@ -34,3 +34,16 @@ load helpers
 	jq -e '.[] | select(.mechanism == "cgroup") | (.works | not) and (.reason | contains("may make no group"))
 		and (.remedy | contains("delegated"))' <<<"$output"
 }
+
+@test 'a profile that is not installed: both places are named, a file where one is possible' {
+	local own=/nowhere/sbx-runtime/profiles/no-such.json
+	local installed=/etc/sbx-runtime/profiles/no-such.json
+
+	export XDG_CONFIG_HOME=/nowhere
+	run_sbx plan --profile no-such "$BUNDLE"
+	assert_error "profile \"no-such\": it is not installed as $installed or $own (a file is written with a \"/\")"
+	set_annotation dev.sbx.profile no-such
+	run_sbx plan "$BUNDLE"
+	assert_error "it is not installed as $installed or $own"
+	refute_stderr 'a file is written'
+}

@@ -487,6 +487,15 @@ static void test_installed(void **state)
 	EXPECT_CODE(resolve(f, ANNOTATIONS("dev.sbx.profile", "nobody"), NULL, NULL),
 		    SBX_E_INVALID_PROFILE);
 	assert_non_null(strstr(f->err.message, "nobody.json"));
+	/* a path is possible on the command line alone */
+	assert_null(strstr(f->err.message, "a file is written"));
+	EXPECT_CODE(resolve(f, ANNOTATIONS(), NULL, "nobody"), SBX_E_INVALID_PROFILE);
+	assert_non_null(strstr(f->err.message, "nobody.json (a file is written with a \"/\")"));
+	EXPECT_CODE(resolve(f, ANNOTATIONS(), "{'defaultProfile':'nobody'}", NULL),
+		    SBX_E_INVALID_PROFILE);
+	assert_non_null(strstr(f->err.message, "settings \"/"));
+	assert_non_null(strstr(f->err.message, "\"defaultProfile\": profile \"nobody\""));
+	assert_null(strstr(f->err.message, "a file is written"));
 }
 
 /* ---- settings ---- */

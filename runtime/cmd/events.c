@@ -88,8 +88,7 @@ static int events_of(const struct container *c, bool once, uint64_t interval_ms,
 		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
 				"cannot print events of a container that is not running");
 	if (c->state.cgroup.n == 0)
-		return sbx_fail(err, SBX_E_UNSUPPORTED, 0,
-				"print events of a container that has no cgroup");
+		return cgroup_fail_none(err, "print events");
 	if (once)
 		return print_event(c, "stats", true, err);
 	pidfd = proc_open_pidfd(c->state.pid, c->state.pid_start_ticks);

@@ -64,8 +64,7 @@ static int list_processes(struct container *c, bool json, struct sbx_error *err)
 	int n;
 
 	if (c->state.cgroup.n == 0)
-		return sbx_fail(err, SBX_E_UNSUPPORTED, 0,
-				"list the processes of a container that has no cgroup");
+		return cgroup_fail_none(err, "list the processes");
 	n = cgroup_list_pids(&c->state.cgroup, &pids);
 	if (n < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -n, "list the processes");

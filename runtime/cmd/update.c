@@ -297,8 +297,7 @@ static int update_container(const struct invocation *in, struct container *c, st
 	if (state_status(c->dir_fd, &c->state) == STATUS_STOPPED)
 		return sbx_fail(err, SBX_E_CONTAINER_STATUS, ESRCH, "container not running");
 	if (c->state.cgroup.n == 0)
-		return sbx_fail(err, SBX_E_UNSUPPORTED, 0,
-				"update the limits of a container that has no cgroup");
+		return cgroup_fail_none(err, "update the limits");
 	rc = check_devices(c, r, err);
 	if (rc == 0)
 		rc = inherit_memory_check(c, r, err);

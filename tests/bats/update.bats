@@ -46,6 +46,34 @@ setup() {
 	case $(value cpu cpu.cfs_quota_us cpu.max) in -1 | 'max 50000') ;; *) false ;; esac
 }
 
+@test 'a group with cpu.idle takes no shares, and is told so' {
+	start_sleeper
+	[ -e "$(cgroup_dir cpu)/cpu.idle" ] || skip_host 'no cpu.idle'
+	run_sbx update --cpu-share 512 "$ID"
+	assert_status 0 # control
+	run_sbx update --cpu-idle 1 "$ID"
+	assert_status 0
+	run_sbx update --cpu-share 400 "$ID"
+	assert_error 'a group with cpu.idle takes no shares'
+	run_sbx update --cpu-share 400 --cpu-idle 0 "$ID"
+	assert_status 0
+	[ "$(value cpu cpu.idle cpu.idle)" = 0 ]
+}
+
+@test 'a container without a cgroup: update, ps and events say what would help' {
+	local verb
+
+	set_args sleep 1000
+	sbx_detached --cgroup-manager disabled create --bundle "$BUNDLE" "$ID"
+	assert_status 0
+	for verb in 'update --pids-limit 20' ps 'events --stats'; do
+		# shellcheck disable=SC2086 # words
+		run_sbx $verb "$ID"
+		assert_error 'of a container that has no cgroup (have a group delegated'
+		assert_stderr --systemd-cgroup
+	done
+}
+
 @test 'memory and swap change together in both directions' {
 	[ -e /sys/fs/cgroup/memory/memory.memsw.limit_in_bytes ] || skip_host 'no swap accounting on v1'
 	start_sleeper

@@ -175,6 +175,9 @@ int cgroup_freeze(const struct cgroup *cg, struct sbx_error *err);
 int cgroup_thaw(const struct cgroup *cg, struct sbx_error *err);
 bool cgroup_is_frozen(const struct cgroup *cg);
 
+/* WHAT cannot be done for want of a group; what would help is said with it. -errno. */
+int cgroup_fail_none(struct sbx_error *err, const char *what);
+
 /* Every pid in the group and below it, malloc'ed into *ret_pids; count or -errno. */
 int cgroup_list_pids(const struct cgroup *cg, pid_t **ret_pids);
 

@@ -123,6 +123,14 @@ const char *cgroup_hierarchy_name(const struct cgroup_hierarchy *h)
 	return h->unified ? "cgroup2" : h->controllers;
 }
 
+int cgroup_fail_none(struct sbx_error *err, const char *what)
+{
+	return sbx_fail(err, SBX_E_UNSUPPORTED, 0,
+			"%s of a container that has no cgroup (have a group delegated before it is "
+			"made, by a unit of systemd with Delegate=yes, or give --systemd-cgroup)",
+			what);
+}
+
 int cgroup_fail(struct sbx_error *err, const struct cgroup_hierarchy *h, int errnum,
 		const char *what)
 {

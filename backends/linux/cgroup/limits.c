@@ -232,18 +232,32 @@ int limits_collect(struct limits *l, struct sbx_error *err)
 
 /* ---- writing ---- */
 
+/* The kernel refuses shares of a group that runs only when nothing else does. */
+static bool is_share_of_idle(const struct limit_write *w)
+{
+	char idle[16];
+
+	return (strcmp(w->file, "cpu.shares") == 0 || strcmp(w->file, "cpu.weight") == 0) &&
+	       cgroup_read_file(w->h, "cpu.idle", idle, sizeof(idle)) > 0 && strcmp(idle, "1") == 0;
+}
+
 static int fail_write(const struct limit_write *w, int r, struct sbx_error *err)
 {
+	const char *why = "";
+
 	if (r == -ENOENT)
 		return sbx_fail(err, SBX_E_UNSUPPORTED, ENOENT,
 				"set \"linux.resources.%s\": cgroup \"%s\" of %s has no file "
 				"\"%s\" (its controller is not available here, or not enabled in "
 				"the groups above)",
 				w->member, w->h->path, cgroup_hierarchy_name(w->h), w->file);
+	if (r == -EBUSY)
+		why = " (more is in use already)";
+	else if (r == -EINVAL && is_share_of_idle(w))
+		why = " (a group with cpu.idle takes no shares: set cpu.idle to 0 first)";
 	return sbx_fail(err, r == -EACCES || r == -EPERM ? SBX_E_PERMISSION_DENIED : SBX_E_SYSTEM,
 			-r, "set \"linux.resources.%s\": write \"%s\" to \"%s\" of cgroup \"%s\"%s",
-			w->member, w->value, w->file, w->h->path,
-			r == -EBUSY ? " (more is in use already)" : "");
+			w->member, w->value, w->file, w->h->path, why);
 }
 
 static int write_one(struct limits *l, const struct limit_write *w)

@@ -187,6 +187,23 @@ process_file() {
 	done
 }
 
+@test 'an id that the user namespace does not map is named as such, of exec and of config.json' {
+	if is_root; then
+		use_user_namespace
+	fi
+	start_sleeper
+	run_exec --user 0:70000 "$ID" true
+	assert_error 'set group id 70000: the id is not mapped in the container'\''s user namespace' 255
+	run_exec --user 70000:0 "$ID" true
+	assert_error 'set user id 70000: the id is not mapped in the container'\''s user namespace' 255
+	run_exec --user 0:0 "$ID" true
+	assert_status 0 # control
+	run_sbx delete --force "$ID"
+	edit_config '.process.user.uid = 70000'
+	run_container
+	assert_error 'set user id 70000: the id is not mapped'
+}
+
 # ---- environment and folder ------------------------------------------------------------------------
 
 @test 'exec --env takes NAME=VALUE only, as config.json does' {

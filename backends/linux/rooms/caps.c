@@ -234,6 +234,16 @@ static bool setgroups_denied(int proc_fd)
 	return fd >= 0 && read(fd, word, sizeof(word) - 1) > 0 && strncmp(word, "deny", 4) == 0;
 }
 
+/* The one meaning that setresuid(2) and setresgid(2) give EINVAL. */
+static int fail_id(const char *what, uint32_t id, int errnum, struct sbx_error *err)
+{
+	if (errnum != EINVAL)
+		return sbx_fail(err, SBX_E_SYSTEM, errnum, "set %s id %u", what, id);
+	return sbx_fail(err, SBX_E_SYSTEM, 0,
+			"set %s id %u: the id is not mapped in the container's user namespace",
+			what, id);
+}
+
 static int ids_set(const struct run *run, const struct oci_user *user, struct sbx_error *err)
 {
 	bool keep = asks_for_groups(run->plan) && !run->plan->policy->confined;
@@ -244,9 +254,9 @@ static int ids_set(const struct run *run, const struct oci_user *user, struct sb
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "set %zu additional groups",
 				user->additional_gids_n);
 	if (setresgid(user->gid, user->gid, user->gid) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, errno, "set group id %u", user->gid);
+		return fail_id("group", user->gid, errno, err);
 	if (setresuid(user->uid, user->uid, user->uid) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, errno, "set user id %u", user->uid);
+		return fail_id("user", user->uid, errno, err);
 	return 0;
 }
 

@@ -271,6 +271,15 @@ process_file() {
 	assert_line --regexp $'CapEff:\t0000000020080420'
 }
 
+@test 'exec: an unknown capability is warned of once' {
+	start_sleeper
+	run_sbx --log-level warn exec --cap CAP_BOGUS "$ID" true
+	assert_status 0
+	assert_equal "$(grep -c 'ignore unknown capability .*CAP_BOGUS' <<<"$stderr")" 1
+	run_exec --cap CAP_BOGUS "$ID" true
+	assert_equal "$stderr" ''
+}
+
 @test 'exec: no_new_privs and seccomp as in config.json' {
 	edit_config '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW",
 		syscalls: [{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_ERRNO", errnoRet: 38}]}'

@@ -30,6 +30,7 @@
 #define CAP_MASK(cap)	   (UINT64_C(1) << (cap))
 #define KEEP_GROUPS	   "run.oci.keep_original_groups"
 #define CAPABILITY_MAX_BIT 63
+#define TOLD_MAX	   32
 
 /* What a profile leaves of a container's capabilities; everything else is cut from all five sets.
  * None of these reaches beyond the container's own files and processes. */
@@ -60,7 +61,26 @@ static int capability_number(const char *name)
 	return value <= CAPABILITY_MAX_BIT ? (int)value : -1;
 }
 
-static uint64_t mask_from_names(const struct strings *names, uint64_t *unknown)
+/* A name stands in several sets as a rule and is told once. More names than these are no slip of
+ * the hand, and may be told again. */
+struct told {
+	const char *names[TOLD_MAX];
+	size_t n;
+};
+
+static void tell_unknown(struct told *told, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < told->n; i++)
+		if (strcmp(told->names[i], name) == 0)
+			return;
+	if (told->n < TOLD_MAX)
+		told->names[told->n++] = name;
+	log_warning("ignore unknown capability \"%s\"", name);
+}
+
+static uint64_t mask_from_names(const struct strings *names, struct told *told, uint64_t *unknown)
 {
 	uint64_t mask = 0;
 	size_t i;
@@ -69,7 +89,7 @@ static uint64_t mask_from_names(const struct strings *names, uint64_t *unknown)
 	for (i = 0; i < names->n; i++) {
 		cap = capability_number(names->v[i]);
 		if (cap < 0) {
-			log_warning("ignore unknown capability \"%s\"", names->v[i]);
+			tell_unknown(told, names->v[i]);
 			(*unknown)++;
 			continue;
 		}
@@ -162,13 +182,14 @@ static bool asks_for_groups(const struct plan *plan)
 static int caps_plan(struct plan *plan, struct report *report, struct sbx_error *err)
 {
 	const struct oci_process *process = room_process(plan);
+	struct told told = {.n = 0};
 	size_t i;
 
 	if (!process)
 		return 0;
 	for (i = 0; process->capabilities && i < CAPSET_COUNT; i++)
-		plan->caps.sets[i] =
-			mask_from_names(&process->capabilities->sets[i], &plan->caps.unknown);
+		plan->caps.sets[i] = mask_from_names(&process->capabilities->sets[i], &told,
+						     &plan->caps.unknown);
 	if (process->user.additional_gids_n > 0 && plan->namespaces.deny_setgroups)
 		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/process/user/additionalGids",
 				   "set additional groups: the user namespace's setgroups is "

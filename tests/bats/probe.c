@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/ptrace.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -22,6 +23,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -403,6 +405,49 @@ static int verb_without_call(int argc, char **argv)
 	return failed("execv");
 }
 
+/* scheduling: the own policy with all that belongs to it, and the I/O priority, a line each. */
+static int verb_scheduling(int argc, char **argv)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} attr = {0};
+	long io = syscall(SYS_ioprio_get, 1 /* a process */, 0);
+
+	(void)argv;
+	if (argc != 0)
+		return usage();
+	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) < 0)
+		return failed("sched_getattr");
+	printf("policy %u flags %llx nice %d priority %u\n", attr.policy,
+	       (unsigned long long)attr.flags, attr.nice, attr.priority);
+	printf("runtime %llu deadline %llu period %llu\n", (unsigned long long)attr.runtime,
+	       (unsigned long long)attr.deadline, (unsigned long long)attr.period);
+	printf("io class %ld priority %ld\n", io >> 13, io & 7);
+	return 0;
+}
+
+/* filter-flags PID: the flags of its newest seccomp filter that the kernel tells (LOG alone). */
+static int verb_filter_flags(int argc, char **argv)
+{
+	struct seccomp_metadata data = {0};
+	pid_t pid = argc == 1 ? atoi(argv[0]) : 0;
+
+	if (pid <= 0)
+		return usage();
+	if (syscall(SYS_ptrace, PTRACE_SEIZE, pid, 0, 0) < 0 ||
+	    syscall(SYS_ptrace, PTRACE_INTERRUPT, pid, 0, 0) < 0)
+		return failed("ptrace");
+	waitpid(pid, NULL, __WALL);
+	if (syscall(SYS_ptrace, PTRACE_SECCOMP_GET_METADATA, pid, sizeof(data), &data) < 0)
+		return failed("metadata");
+	printf("flags %llx\n", (unsigned long long)data.flags);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -420,6 +465,8 @@ static const struct {
 	{"nonblock", verb_nonblock},
 	{"full-socket", verb_full_socket},
 	{"syscall", verb_syscall},
+	{"scheduling", verb_scheduling},
+	{"filter-flags", verb_filter_flags},
 	{"fill-keys", verb_fill_keys},
 	{"without-call", verb_without_call},
 	{"send-datagram", verb_send_datagram},

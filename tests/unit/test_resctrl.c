@@ -72,6 +72,7 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* covers linux.intelRdt.l3CacheSchema linux.intelRdt.memBwSchema linux.intelRdt.schemata */
 static void test_own_class(void **state)
 {
 	struct fixture *f = *state;
@@ -109,6 +110,7 @@ static void test_own_class_is_new(void **state)
 	assert_true(exists(f, "box"));
 }
 
+/* covers linux.intelRdt.closID */
 static void test_given_class(void **state)
 {
 	struct fixture *f = *state;
@@ -156,6 +158,7 @@ static void test_given_class_is_made(void **state)
 	assert_true(exists(f, "silver")); /* it has a name of its own: others may use it */
 }
 
+/* covers linux.intelRdt.enableMonitoring */
 static void test_monitoring(void **state)
 {
 	struct fixture *f = *state;

@@ -315,6 +315,33 @@ TEST(without_mount_namespace)
 	return 0;
 }
 
+/* Who takes context= of the mount label: new file systems but for those that have one label for
+ * all. */
+/* covers linux.mountLabel */
+TEST(mount_label_is_planned)
+{
+	static const bool labelled[] = {true, true, true, false, false, false, false, false};
+
+	f->spec.linux_.mount_label = "system_u:object_r:x:s0";
+	add_mount(f, "/a", "tmpfs", "tmpfs", NULL);
+	add_mount(f, "/b", "devpts", "devpts", NULL);
+	add_mount(f, "/c", "ext4", "/dev/x", NULL);
+	add_mount(f, "/d", "mqueue", "mqueue", NULL);
+	add_mount(f, "/e", "proc", "proc", NULL);
+	add_mount(f, "/f", "sysfs", "sysfs", NULL);
+	add_mount(f, "/g", "bind", f->base, WORDS("bind"));
+	add_mount(f, "/h", "tmpfs", "tmpfs", WORDS("context=a:b:c:s0")); /* its own goes first */
+	f->plan.namespaces.new_flags = CLONE_NEWNS;
+	CHECK(plan_rooms(f) == 0);
+	CHECK(f->plan.mounts.n == ARRAY_SIZE(labelled));
+	for (size_t i = 0; i < ARRAY_SIZE(labelled); i++) {
+		const char *label = f->plan.mounts.v[i].label;
+
+		CHECK(labelled[i] ? label && strcmp(label, "system_u:object_r:x:s0") == 0 : !label);
+	}
+	return 0;
+}
+
 TEST(without_mount_interface)
 {
 	f->host.mount_api = false;
@@ -347,6 +374,7 @@ int main(void)
 		cmocka_unit_test(root_by_move),
 		cmocka_unit_test(host_root_as_root),
 		cmocka_unit_test(without_mount_namespace),
+		cmocka_unit_test(mount_label_is_planned),
 		cmocka_unit_test(without_mount_interface),
 	};
 

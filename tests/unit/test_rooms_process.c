@@ -19,6 +19,7 @@
 
 #include "backends/linux/room.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/fd.h"
 #include "runtime/base/procfs.h"
 
 #define BIT(cap) (UINT64_C(1) << (cap))
@@ -485,6 +486,7 @@ static int child_affinity(struct fixture *f)
 }
 
 /* Bound before the cgroup is joined, free after it. */
+/* covers process.execCPUAffinity.initial */
 static void test_affinity(void **state)
 {
 	struct fixture *f = *state;
@@ -537,6 +539,74 @@ static void test_label_without_module(void **state)
 	assert_true(room_lsm.prepare(&f->run, &f->err) < 0);
 	assert_string_equal(f->err.pointer, "/process/apparmorProfile");
 	assert_int_equal(f->err.code, SBX_E_INVALID_CONFIG);
+}
+
+/*
+ * A folder that stands in for procfs, whose process 42 reads it, with the attribute files that a
+ * module would give it.
+ */
+static const char *const attributes[] = {"42/attr/exec", "42/attr/apparmor/exec"};
+
+static int fake_procfs(char *path)
+{
+	static const char *const folders[] = {"42", "42/attr", "42/attr/apparmor"};
+	size_t i;
+	int fd;
+
+	assert_non_null(mkdtemp(path));
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(symlinkat("42", fd, "self"), 0);
+	for (i = 0; i < ARRAY_SIZE(folders); i++)
+		assert_int_equal(mkdirat(fd, folders[i], 0755), 0);
+	for (i = 0; i < ARRAY_SIZE(attributes); i++)
+		assert_int_equal(fd_replace_file_at(fd, attributes[i], "", 0, 0600), 0);
+	return fd;
+}
+
+static void expect_attributes(int proc_fd, const char *own, const char *apparmor)
+{
+	const char *const wanted[] = {own, apparmor};
+	char found[64];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(attributes); i++) {
+		cleanup_fd int fd = openat(proc_fd, attributes[i], O_RDWR | O_CLOEXEC);
+		ssize_t n = fd < 0 ? 0 : read(fd, found, sizeof(found) - 1);
+
+		assert_true(n >= 0);
+		found[n] = '\0';
+		assert_string_equal(found, wanted[i]);
+		assert_true(fd < 0 || ftruncate(fd, 0) == 0);
+	}
+}
+
+/* covers process.apparmorProfile process.selinuxLabel */
+static void test_labels_written(void **state)
+{
+	struct fixture *f = *state;
+	char path[] = "/tmp/sbx-attr.XXXXXX";
+
+	cleanup_close_fd(&f->run.proc_fd);
+	f->run.proc_fd = fake_procfs(path);
+	assert_int_equal(room_lsm.apply(&f->run, STAGE_LIMITS, &f->err), 0);
+	expect_attributes(f->run.proc_fd, "", "");
+	f->process.selinux_label = "system_u:system_r:container_t:s0";
+	assert_int_equal(room_lsm.apply(&f->run, STAGE_LIMITS, &f->err), 0);
+	expect_attributes(f->run.proc_fd, "system_u:system_r:container_t:s0", "");
+	f->process.selinux_label = NULL;
+	f->process.apparmor_profile = "sbx-test";
+	assert_int_equal(room_lsm.apply(&f->run, STAGE_LIMITS, &f->err), 0);
+	expect_attributes(f->run.proc_fd, "", "exec sbx-test");
+	/* a kernel with one module has no folder of it */
+	assert_int_equal(unlinkat(f->run.proc_fd, "42/attr/apparmor/exec", 0), 0);
+	assert_int_equal(room_lsm.apply(&f->run, STAGE_LIMITS, &f->err), 0);
+	expect_attributes(f->run.proc_fd, "exec sbx-test", "");
+	/* and where it cannot be written, nothing runs without it */
+	assert_int_equal(unlinkat(f->run.proc_fd, "42/attr/exec", 0), 0);
+	assert_true(room_lsm.apply(&f->run, STAGE_LIMITS, &f->err) < 0);
+	assert_non_null(strstr(f->err.message, "sbx-test"));
+	fd_remove_tree_at(AT_FDCWD, path);
 }
 
 static void test_net_devices(void **state)
@@ -594,6 +664,7 @@ int main(void)
 		TEST(test_affinity),
 		TEST(test_keyring),
 		TEST(test_label_without_module),
+		TEST(test_labels_written),
 		TEST(test_net_devices),
 		TEST(test_intel_rdt),
 	};

@@ -90,18 +90,24 @@ ALL_HOST_KINDS='prestart createRuntime createContainer poststart poststop'
 
 # covers hooks.prestart.args hooks.prestart.env hooks.poststart.env
 @test 'args and env: args[0] is kept, no env is an empty one' {
+	local kind
+
 	hook_script hook 'tr "\0" "\n" </proc/$$/cmdline >$OUT.args; tr "\0" "\n" </proc/$$/environ >$OUT.env'
-	add_hook createRuntime "$(jq -n --arg path "$HOOK" '{path: $path, args: ["zero", "one two", ""]}')"
 	set_args true
-	FOREIGN=1 run_container
-	assert_status 0
-	grep -qx 'one two' "$OUT.args"
-	assert_equal "$(cat "$OUT.env")" ''
-	edit_config 'del(.hooks)'
-	hook createRuntime '{env: ["A=b", "C=d e"]}'
-	FOREIGN=1 run_container
-	assert_status 0
-	assert_equal "$(cat "$OUT.env")" $'A=b\nC=d e'
+	for kind in prestart createRuntime poststart; do
+		rm -f "$OUT".*
+		edit_config 'del(.hooks)'
+		hook "$kind" '{args: ["zero", "one two", ""]}'
+		FOREIGN=1 run_container
+		assert_status 0
+		grep -qx 'one two' "$OUT.args"
+		assert_equal "$(cat "$OUT.env")" ''
+		edit_config 'del(.hooks)'
+		hook "$kind" '{env: ["A=b", "C=d e"]}'
+		FOREIGN=1 run_container
+		assert_status 0
+		assert_equal "$(cat "$OUT.env")" $'A=b\nC=d e'
+	done
 }
 
 @test 'args[0] of a program' {
@@ -209,15 +215,19 @@ ALL_HOST_KINDS='prestart createRuntime createContainer poststart poststop'
 
 # covers hooks.prestart.timeout
 @test 'a hook that overstays its time is killed, with what it started' {
-	local started=$SECONDS
+	local kind started
 
 	hook_script hook 'sleep 1000 & sleep 1000'
-	hook createRuntime '{timeout: 1, env: ["PATH=/usr/bin:/bin"]}'
 	set_args true
-	run_container
-	assert_status 1
-	assert_stderr createRuntime
-	[ $((SECONDS - started)) -lt 10 ]
+	for kind in prestart createRuntime; do
+		started=$SECONDS
+		edit_config 'del(.hooks)'
+		hook "$kind" '{timeout: 1, env: ["PATH=/usr/bin:/bin"]}'
+		run_container
+		assert_status 1
+		assert_stderr "$kind"
+		[ $((SECONDS - started)) -lt 10 ]
+	done
 	is_root || pkill -KILL -u "$(id -u)" -x -f 'sleep 1000' || true
 	assert_no_leaks
 }

@@ -196,6 +196,15 @@ IS_MOUNT='is_mount() { grep -q "^[^ ]* [^ ]* [^ ]* [^ ]* $1 " /proc/self/mountin
 # ---- binds -----------------------------------------------------------------------------------------
 
 # covers mounts.destination mounts.source mounts.type
+@test 'a file system of the type, with the source as its name, at the destination' {
+	edit_config '.mounts += [{destination: "/one", type: "tmpfs", source: "first"},
+		{destination: "/two", type: "ramfs", source: "second"}]'
+	set_args awk '$5 ~ "^/(one|two)$" { print $5, $(NF - 2), $(NF - 1) }' /proc/self/mountinfo
+	run_container
+	assert_status 0
+	assert_output $'/one tmpfs first\n/two ramfs second'
+}
+
 @test 'binds: directory, file, FIFO and socket, read-only and not' {
 	mkdir "$HOST/dir"
 	echo text >"$HOST/file"
@@ -364,6 +373,26 @@ propagate() {
 }
 
 # covers linux.rootfsPropagation
+@test 'propagation: that of the root' {
+	set_args awk '$5 == "/" { print $7 ~ /^shared:/ ? "shared" : $7 }' /proc/self/mountinfo
+	for kind in rshared shared; do
+		edit_config '.linux.rootfsPropagation = $kind' --arg kind "$kind"
+		run_container
+		assert_output shared
+	done
+	for kind in rprivate private; do
+		edit_config '.linux.rootfsPropagation = $kind' --arg kind "$kind"
+		run_container
+		assert_output -
+	done
+	edit_config 'del(.linux.rootfsPropagation)'
+	run_container
+	assert_output -
+	edit_config '.linux.rootfsPropagation = "outwards"'
+	run_container
+	assert_error rootfsPropagation
+}
+
 @test 'propagation: rshared goes both ways' {
 	edit_config '.linux.rootfsPropagation = "rshared"'
 	mount_at /in bind "$HOST/shared" rbind rshared
@@ -450,6 +479,16 @@ propagate() {
 	run_container
 	assert_status 0
 	assert_output refused
+	# by a path of its own, from the bundle and from the top
+	mv "$BUNDLE/rootfs" "$BUNDLE/other"
+	set_args true
+	run_container
+	assert_error 'no such file or directory'
+	for path in other "$BUNDLE/other"; do
+		edit_config '.root.path = $path' --arg path "$path"
+		run_container
+		assert_status 0
+	done
 }
 
 @test 'a root in a procfs is refused' {
@@ -596,6 +635,21 @@ userns() {
 }
 
 # covers linux.uidMappings linux.gidMappings
+@test 'user namespace: ids as they are mapped, inside and outside' {
+	edit_config '.linux.namespaces += [{type: "user"}]
+		| .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 10}, {containerID: 20, hostID: 100020, size: 3}]
+		| .linux.gidMappings = [{containerID: 0, hostID: 200000, size: 30}]
+		| .process.user = {uid: 21, gid: 4}'
+	chown -R 100021:200004 "$BUNDLE/rootfs"
+	chmod 755 "$BATS_TEST_TMPDIR" "$BUNDLE"
+	set_script 'while read -r ids; do echo $ids; done </proc/self/uid_map
+		while read -r ids; do echo $ids; done </proc/self/gid_map; : >/made; stat -c %u:%g /made'
+	run_container
+	assert_status 0
+	assert_output $'0 100000 10\n20 100020 3\n0 200000 30\n21:4'
+	[ "$(stat -c %u:%g "$BUNDLE/rootfs/made")" = 100021:200004 ]
+}
+
 @test 'user namespace: everything that a plain container has' {
 	userns
 	edit_config '(.mounts[] | select(.destination == "/dev/pts") | .options) += ["gid=5"]'

@@ -148,7 +148,7 @@ refused() {
 	local now
 
 	edit_config '.linux.namespaces += [{type: "time"}]
-		| .linux.timeOffsets = {boottime: {secs: 1000000, nanosecs: 5}, monotonic: {secs: 7}}'
+		| .linux.timeOffsets = {boottime: {secs: 1000000, nanosecs: 5}, monotonic: {secs: 7, nanosecs: 6}}'
 	set_args sleep 1000
 	create_container
 	run_sbx start "$ID"
@@ -156,7 +156,7 @@ refused() {
 	now=$(cut -d. -f1 /proc/uptime)
 	[ $((output - now)) -ge 999990 ] && [ $((output - now)) -le 1000010 ]
 	run_sbx exec "$ID" cat /proc/self/timens_offsets
-	assert_line --regexp '^monotonic +7 +0$'
+	assert_line --regexp '^monotonic +7 +6$'
 	assert_line --regexp '^boottime +1000000 +5$'
 	run_sbx delete --force "$ID"
 	edit_config '.linux.timeOffsets = {boottime: {secs: -100000000}}' # before the machine's start

@@ -11,7 +11,7 @@ setup() {
 # ---- seccomp ---------------------------------------------------------------------------------------
 
 # runc#2151
-# covers linux.seccomp.defaultErrnoRet linux.seccomp.architectures
+# covers linux.seccomp.defaultAction linux.seccomp.defaultErrnoRet
 @test 'seccomp: a number newer than the profile under a default of EPERM answers ENOSYS' {
 	edit_config '.linux.seccomp = {defaultAction: "SCMP_ACT_ERRNO", defaultErrnoRet: 1,
 		architectures: ["SCMP_ARCH_X86_64", "SCMP_ARCH_AARCH64"],
@@ -24,6 +24,9 @@ setup() {
 	set_args probe syscall personality
 	run_container
 	assert_output 'syscall: EPERM'
+	edit_config '.linux.seccomp.defaultErrnoRet = 95'
+	run_container
+	assert_output 'syscall: EOPNOTSUPP'
 	edit_config 'del(.linux.seccomp)'
 	run_container
 	assert_output 'done'

@@ -10,7 +10,7 @@ refused() {
 
 # ---- cwd and env -----------------------------------------------------------------------------------
 
-# covers process.cwd process.args
+# covers process.cwd
 @test 'cwd: absolute, made where it is missing' {
 	edit_config '.process.cwd = "/new/folder"'
 	set_args pwd
@@ -35,6 +35,16 @@ refused() {
 	assert_status 0
 	run_sbx exec --user 0 "$ID" true
 	assert_status 0
+}
+
+# covers process.args
+@test 'args: each as it is, an empty one and spaces as well' {
+	edit_config '.process.args = ["printf", "<%s>", "one two", "", "$PATH"]'
+	run_container
+	assert_status 0
+	assert_output '<one two><><$PATH>'
+	edit_config '.process.args = []'
+	refused /process/args
 }
 
 # covers process.env
@@ -110,8 +120,7 @@ refused() {
 
 # ---- capabilities ----------------------------------------------------------------------------------
 
-# capability_line SET: the line of /proc/self/status inside.
-# covers process.capabilities
+# covers process.capabilities.bounding process.capabilities.permitted process.capabilities.effective
 @test 'capabilities: the sets of config.json, exactly' {
 	require_root
 	edit_config '.process.capabilities = {bounding: ["CAP_CHOWN", "CAP_KILL", "CAP_NET_RAW"],
@@ -133,15 +142,22 @@ refused() {
 	assert_equal "$(grep -c $'\t0000000000000000$' <<<"$output")" 5
 }
 
-@test 'capabilities: ambient ones reach a user without root' {
+# covers process.capabilities.ambient process.capabilities.inheritable
+@test 'capabilities: ambient ones reach a user without root, inheritable ones alone do not' {
 	require_root
 	edit_config '.process.user = {uid: 1000, gid: 1000} | .process.capabilities =
-		(["CAP_NET_BIND_SERVICE"] | {bounding: ., effective: ., permitted: ., inheritable: ., ambient: .})'
-	set_args grep -E 'CapEff|CapAmb' /proc/self/status
+		(["CAP_CHOWN", "CAP_NET_BIND_SERVICE"] | {bounding: ., effective: ., permitted: ., inheritable: .,
+		ambient: ["CAP_NET_BIND_SERVICE"]})'
+	set_args grep -E 'CapInh|CapEff|CapAmb' /proc/self/status
 	run_container
 	assert_status 0
-	assert_line $'CapEff:\t0000000000000400'
-	assert_line $'CapAmb:\t0000000000000400'
+	assert_output $'CapInh:\t0000000000000401\nCapEff:\t0000000000000400\nCapAmb:\t0000000000000400'
+	edit_config '.process.capabilities.ambient = []'
+	run_container
+	assert_output $'CapInh:\t0000000000000401\nCapEff:\t0000000000000000\nCapAmb:\t0000000000000000'
+	edit_config 'del(.process.capabilities.inheritable)'
+	run_container
+	assert_output $'CapInh:\t0000000000000000\nCapEff:\t0000000000000000\nCapAmb:\t0000000000000000'
 }
 
 # ---- no_new_privs, rlimits, oom score --------------------------------------------------------------
@@ -222,7 +238,6 @@ refused() {
 # ---- seccomp ---------------------------------------------------------------------------------------
 
 # covers linux.seccomp.syscalls.action linux.seccomp.syscalls.names linux.seccomp.syscalls.errnoRet
-# covers linux.seccomp.defaultAction
 @test 'seccomp: an action for a call, numbers newer than the profile answer ENOSYS' {
 	edit_config '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW",
 		syscalls: [{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_ERRNO", errnoRet: 38}]}'
@@ -263,6 +278,39 @@ refused() {
 	set_script 'for n in 1 2 3; do probe syscall personality 0 $n; done; true'
 	run_container
 	assert_output $'syscall: EOPNOTSUPP\nsyscall: EOPNOTSUPP\ndone'
+}
+
+# The calls of x32 have numbers of their own: 2^30 and that of the other machine, here getpgid's.
+# covers linux.seccomp.architectures
+@test 'seccomp: architectures: a call of a machine that they do not name kills' {
+	[ "$(uname -m)" = x86_64 ] || skip_host 'no second machine'
+	set_args probe syscall $((2 ** 30 + 121))
+	edit_config '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", architectures: ["SCMP_ARCH_X86_64"],
+		syscalls: [{names: ["getpgid"], action: "SCMP_ACT_ERRNO", errnoRet: 95}]}'
+	run_container
+	assert_status 159
+	edit_config '.linux.seccomp.architectures += ["SCMP_ARCH_X32"]'
+	run_container
+	assert_output 'syscall: EOPNOTSUPP'
+	set_args probe syscall 121 # the control: its own machine's
+	run_container
+	assert_output 'syscall: EOPNOTSUPP'
+}
+
+# covers linux.seccomp.flags
+@test 'seccomp: flags: the filter has the one that ptrace(2) tells' {
+	require_root
+	edit_config '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", flags: ["SECCOMP_FILTER_FLAG_LOG"],
+		syscalls: [{names: ["getpgid"], action: "SCMP_ACT_ERRNO", errnoRet: 95}]}'
+	start_sleeper
+	run "$SBX_TEST_BIN/probe" filter-flags "$(container_pid)"
+	[ "$status" = 0 ] || skip_host "its ptrace(2) tells no flags: $output"
+	assert_output 'flags 2'
+	run_sbx delete --force "$ID"
+	edit_config '.linux.seccomp.flags = []'
+	start_sleeper
+	run "$SBX_TEST_BIN/probe" filter-flags "$(container_pid)"
+	assert_output 'flags 0'
 }
 
 @test 'seccomp: a rule that repeats the default and names that do not exist are no error' {
@@ -372,7 +420,7 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 	assert_output "$all"
 }
 
-# covers process.execCPUAffinity
+# covers process.execCPUAffinity.final
 @test 'execCPUAffinity: of exec alone, by lists beyond 1024 processors' {
 	[ "$(nproc --all)" -gt 1 ] || skip_host 'one processor'
 	edit_config '.process.execCPUAffinity = {initial: "0", final: "1"}'
@@ -397,16 +445,20 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 	refused execCPUAffinity
 }
 
-# covers process.scheduler process.ioPriority
+# covers process.scheduler.policy process.scheduler.nice process.ioPriority
 @test 'scheduler and ioPriority: set, and what does not belong together is refused' {
 	local bad
 
 	edit_config '.process.scheduler = {policy: "SCHED_BATCH", nice: 5}
 		| .process.ioPriority = {class: "IOPRIO_CLASS_BE", priority: 3}'
-	set_script 'awk "/^policy/ { print \$3 }" /proc/self/sched; awk "{ print \$19 }" /proc/self/stat
-		cat /proc/self/sched >/dev/null'
+	set_args probe scheduling
 	run_container
-	assert_output $'3\n5'
+	assert_line 'policy 3 flags 0 nice 5 priority 0'
+	assert_line 'io class 2 priority 3'
+	edit_config 'del(.process.scheduler, .process.ioPriority)'
+	run_container
+	assert_line 'policy 0 flags 0 nice 0 priority 0'
+	assert_line 'io class 0 priority 0'
 	while read -r bad; do
 		write_default_config "$BUNDLE/config.json"
 		edit_config ".process |= (. + $bad)"
@@ -481,6 +533,31 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 	[ "$(awk '{ print $41 }' "/proc/$(container_pid)/stat")" = 6 ]
 	run_sbx exec "$ID" awk '{ print $41 }' /proc/self/stat
 	assert_output 0
+}
+
+# covers process.scheduler.runtime process.scheduler.deadline process.scheduler.period process.scheduler.flags
+@test 'scheduler: SCHED_DEADLINE with its times, and a flag that its children show' {
+	require_root
+	chrt -d -T 1000000 -D 5000000 -P 10000000 0 true || skip_host 'no SCHED_DEADLINE for us'
+	edit_config '.process.scheduler = {policy: "SCHED_DEADLINE", runtime: 1000000, deadline: 5000000,
+		period: 10000000, flags: ["SCHED_FLAG_RESET_ON_FORK"]}'
+	set_args probe scheduling
+	run_container
+	assert_status 0
+	assert_line 'policy 6 flags 1 nice 0 priority 0'
+	assert_line 'runtime 1000000 deadline 5000000 period 10000000'
+	set_script 'probe scheduling; true'
+	run_container
+	assert_status 0
+	assert_line 'policy 0 flags 0 nice 0 priority 0'
+	# without the flag the kernel lets such a process have no children
+	edit_config 'del(.process.scheduler.flags)'
+	run_container
+	assert_status 2
+	assert_stderr "can't fork"
+	set_args probe scheduling
+	run_container
+	assert_line 'policy 6 flags 0 nice 0 priority 0'
 }
 
 @test 'memory policy: flags that contradict each other or the mode are named' {
@@ -559,7 +636,8 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 	assert_status 0
 }
 
-# covers process.apparmorProfile process.selinuxLabel linux.mountLabel
+# What they do is in tests/unit/test_rooms_process.c, on a procfs that the test makes.
+# refuses process.apparmorProfile process.selinuxLabel
 @test 'labels: of a security module that the host does not have are refused by name, unconfined is none' {
 	grep -qx Y /sys/module/apparmor/parameters/enabled 2>/dev/null && skip_host 'it has AppArmor'
 	[ ! -e /sys/fs/selinux/status ] || skip_host 'it has SELinux'
@@ -573,14 +651,41 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 	refused 'SELinux label'
 }
 
+# refuses linux.mountLabel
+@test 'mountLabel: without SELinux the first file system that would take it is named' {
+	[ ! -e /sys/fs/selinux/status ] || skip_host 'it has SELinux'
+	set_args true
+	edit_config '.linux.mountLabel = "system_u:object_r:container_file_t:s0"'
+	refused 'on "/dev": set the mount label'
+	edit_config '.mounts |= map(select(.destination | startswith("/dev") | not))' # none is left
+	run_container
+	assert_status 0
+	edit_config '.mounts += [{destination: "/in", type: "tmpfs", source: "tmpfs"}]'
+	refused 'on "/in": set the mount label'
+	edit_config '.linux.mountLabel = ""'
+	run_container
+	assert_status 0
+}
+
 # ---- resctrl ---------------------------------------------------------------------------------------
 
-# covers linux.intelRdt
+# What the members do is in tests/unit/test_resctrl.c, on a folder that stands in for resctrl.
+# refuses linux.intelRdt
 @test 'intelRdt: refused by name where the host has no resctrl, and nothing is left' {
+	local member
+
 	[ "$(stat -f -c %t /sys/fs/resctrl 2>/dev/null)" != 7655821 ] || skip_host 'it has resctrl'
 	require_root
-	edit_config '.linux.intelRdt = {closID: "gold", l3CacheSchema: "L3:0=f"}'
-	refused 'the host has no resctrl'
+	while read -r member; do
+		edit_config ".linux.intelRdt = $member"
+		refused 'the host has no resctrl'
+	done <<-'END'
+		{closID: "gold"}
+		{l3CacheSchema: "L3:0=f"}
+		{memBwSchema: "MB:0=20"}
+		{schemata: ["L2:0=f"]}
+		{enableMonitoring: true}
+	END
 	edit_config 'del(.linux.intelRdt)'
 	start_sleeper
 	run_sbx update --l3-cache-schema L3:0=f "$ID"

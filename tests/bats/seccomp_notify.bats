@@ -146,7 +146,6 @@ said() {
 	assert_error 'only single system calls may have'
 }
 
-# covers linux.seccomp.flags
 @test 'the flag about listeners goes with one and without' {
 	edit_config '.linux.seccomp.flags = ["SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV", "SECCOMP_FILTER_FLAG_LOG"]'
 	start_agent

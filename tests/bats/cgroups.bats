@@ -248,6 +248,10 @@ run_in_both() {
 	rm -f "$BUNDLE/rootfs/k"
 	run_container
 	assert_status 0
+	set_script 'exec 3>/k' # what was allowed is to read it
+	run_container
+	[ "$status" != 0 ]
+	assert_stderr 'peration not permitted'
 }
 
 # More of it, with a real systemd: tests/live/systemd.

@@ -374,7 +374,9 @@ propagate() {
 
 # covers linux.rootfsPropagation
 @test 'propagation: that of the root' {
-	set_args awk '$5 == "/" { print $7 ~ /^shared:/ ? "shared" : $7 }' /proc/self/mountinfo
+	local kind
+
+	set_args awk '$5 == "/" { print $7 ~ /^shared:/ ? "shared" : "private" }' /proc/self/mountinfo
 	for kind in rshared shared; do
 		edit_config '.linux.rootfsPropagation = $kind' --arg kind "$kind"
 		run_container
@@ -383,11 +385,11 @@ propagate() {
 	for kind in rprivate private; do
 		edit_config '.linux.rootfsPropagation = $kind' --arg kind "$kind"
 		run_container
-		assert_output -
+		assert_output private
 	done
 	edit_config 'del(.linux.rootfsPropagation)'
 	run_container
-	assert_output -
+	assert_output private
 	edit_config '.linux.rootfsPropagation = "outwards"'
 	run_container
 	assert_error rootfsPropagation

@@ -560,6 +560,27 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 	assert_line 'policy 6 flags 0 nice 0 priority 0'
 }
 
+# covers process.scheduler.priority
+@test 'scheduler: SCHED_FIFO with its priority' {
+	local parent
+
+	require_root
+	edit_config '.process.scheduler = {policy: "SCHED_FIFO", priority: 7}'
+	if [ -e /sys/fs/cgroup/cpu/cpu.rt_runtime_us ]; then # a group of v1 has no time for it at first
+		parent=$(cgroup_dir cpu .)
+		mkdir -p "$parent"
+		echo 20000 >"$parent/cpu.rt_runtime_us" || skip_host 'no realtime to give away'
+		edit_config '.linux.resources.cpu.realtimeRuntime = 10000'
+	fi
+	set_args probe scheduling
+	run_container
+	assert_status 0
+	assert_line 'policy 1 flags 0 nice 0 priority 7'
+	edit_config '.process.scheduler.priority = 8'
+	run_container
+	assert_line 'policy 1 flags 0 nice 0 priority 8'
+}
+
 @test 'memory policy: flags that contradict each other or the mode are named' {
 	local policy flag
 
@@ -577,7 +598,8 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 	END
 }
 
-# covers linux.personality
+# covers linux.personality.domain
+# refuses linux.personality.flags
 @test 'personality: as asked, for exec as well; unknown words are refused' {
 	[ "$(uname -m)" = x86_64 ] || skip_host 'no 32 bit name'
 	edit_config '.linux.personality = {domain: "LINUX32"}'

@@ -9,12 +9,17 @@ setup() {
 	cp "$BUNDLE/config.json" "$BATS_TEST_TMPDIR/plain.json"
 }
 
-# For the table of tests/tools/conformance: of "NAME MEMBER" only the refusal is seen on this host.
+# For the table of tests/tools/conformance: of "NAME [MEMBER...]" only the refusal is seen on this host.
 refused_here() {
-	echo "# refused here: linux.resources.${1/ /.}" >&3
+	local name=${1%% *} member
+
+	[ "$name" != "$1" ] || echo "# refused here: linux.resources.$name" >&3
+	for member in ${1#"$name"}; do
+		echo "# refused here: linux.resources.$name.$member" >&3
+	done
 }
 
-# limit_is NAME RESOURCES CONTROLLER V1FILE V1VALUE V2FILE V2VALUE: NAME may be followed by the member meant.
+# limit_is NAME RESOURCES CONTROLLER V1FILE V1VALUE V2FILE V2VALUE: behind NAME may stand the members meant.
 limit_is() {
 	local dir file wanted
 
@@ -22,7 +27,7 @@ limit_is() {
 	limit_resources "$2"
 	if ! cgroup_has "$3"; then
 		run_container
-		assert_error "${1% *}"
+		assert_error "${1%% *}"
 		refused_here "$1"
 		return
 	fi
@@ -46,7 +51,7 @@ start_sleeper_or_refused() {
 		assert_status 0
 		return 0
 	fi
-	assert_error "${1% *}"
+	assert_error "${1%% *}"
 	refute sbx state "$ID"
 	refused_here "$1"
 	return 1
@@ -123,7 +128,7 @@ start_sleeper_or_refused() {
 	limit_is blockIO.throttleWriteIOPSDevice "{\"blockIO\": {\"throttleWriteIOPSDevice\": [{$device, \"rate\": 1000}]}}" \
 		blkio blkio.throttle.write_iops_device '7:0 1000' io.max '7:0 wiops=1000'
 	limit_is blockIO.weight '{"blockIO": {"weight": 300}}' blkio blkio.bfq.weight 300 io.bfq.weight 'default 300'
-	limit_is 'blockIO.weightDevice weight' "{\"blockIO\": {\"weightDevice\": [{$device, \"weight\": 400}]}}" \
+	limit_is 'blockIO.weightDevice major minor weight' "{\"blockIO\": {\"weightDevice\": [{$device, \"weight\": 400}]}}" \
 		blkio blkio.bfq.weight_device '7:0 400' io.bfq.weight $'default 100\n7:0 400'
 	limit_is blockIO.leafWeight '{"blockIO": {"leafWeight": 300}}' blkio blkio.leaf_weight 300 - -
 	limit_is 'blockIO.weightDevice leafWeight' "{\"blockIO\": {\"weightDevice\": [{$device, \"leafWeight\": 400}]}}" \

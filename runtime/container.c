@@ -23,6 +23,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/prefault.h"
 #include "runtime/base/proc.h"
+#include "runtime/base/user.h"
 #include "runtime/container.h"
 #include "runtime/inherit.h"
 #include "runtime/listener.h"
@@ -56,6 +57,17 @@ void container_release(struct container *c)
 
 /* ---- create ---- */
 
+/* A user of whom /etc/passwd knows nothing is told by number. */
+static const char *owner_name(struct arena *arena)
+{
+	struct user_entry user;
+	const char *name = user_find(geteuid(), &user)
+				   ? arena_strdup(arena, user.name)
+				   : arena_printf(arena, "%u", (unsigned)geteuid());
+
+	return name ? name : "";
+}
+
 static int fill_state(struct container *c, const char *id)
 {
 	struct container_state *state = &c->state;
@@ -68,7 +80,7 @@ static int fill_state(struct container *c, const char *id)
 	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
 	snprintf(state->id, sizeof(state->id), "%s", id);
 	state->created = arena_printf(&c->arena, "%s.%09ldZ", text, now.tv_nsec);
-	state->owner = geteuid() == 0 ? "root" : "";
+	state->owner = geteuid() == 0 ? "root" : owner_name(&c->arena);
 	state->oci_version = c->spec->oci_version;
 	state->creator_pid = getpid();
 	state->confined = c->policy->confined;

@@ -5,12 +5,12 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/user.h"
 
 #define DOCUMENT_BYTES_MAX ((size_t)256 << 10) /* settings and profiles: json_limits_profile */
 
@@ -28,21 +28,15 @@ static int read_profile(const char *path, enum file_trust trust,
 static int user_profiles_dir(const struct caller_identity *caller, char *out, size_t size)
 {
 	const char *config = getenv("XDG_CONFIG_HOME");
-	cleanup_file FILE *file = NULL;
-	struct passwd entry, *found = NULL;
-	char text[4096];
+	struct user_entry user;
 	int n;
 
 	if (config && config[0] == '/') {
 		n = snprintf(out, size, "%s/sbx-runtime/profiles", config);
 	} else {
-		file = fopen("/etc/passwd", "re");
-		while (file && fgetpwent_r(file, &entry, text, sizeof(text), &found) == 0 &&
-		       found->pw_uid != caller->outer_uid)
-			found = NULL;
-		if (!found || !found->pw_dir || found->pw_dir[0] != '/')
+		if (!user_find(caller->outer_uid, &user) || user.home[0] != '/')
 			return -ENOENT;
-		n = snprintf(out, size, "%s/.config/sbx-runtime/profiles", found->pw_dir);
+		n = snprintf(out, size, "%s/.config/sbx-runtime/profiles", user.home);
 	}
 	return n < 0 || (size_t)n >= size ? -ENOENT : 0;
 }

@@ -21,8 +21,7 @@
 #include "runtime/base/kernel.h"
 #include "runtime/base/proc.h"
 #include "runtime/base/procfs.h"
-
-#define USER_NAME_MAX 64
+#include "runtime/base/user.h"
 
 typedef bool (*doctor_probe)(const struct host_facts *host, char *reason, size_t size);
 
@@ -161,32 +160,13 @@ static bool is_installed(const char *name)
 	return false;
 }
 
-/* passwd(5), read here because the C library's way would load libraries into a static program; of
- * users from elsewhere the environment has the name. */
-static void user_name(uid_t uid, char out[USER_NAME_MAX])
-{
-	const char *name = getenv("USER");
-	FILE *f = fopen("/etc/passwd", "re");
-	char line[512], found[USER_NAME_MAX];
-	unsigned id;
-
-	snprintf(out, USER_NAME_MAX, "%s", name ? name : "");
-	while (f && fgets(line, sizeof(line), f))
-		/* NOLINTNEXTLINE(cert-err34-c) */
-		if (sscanf(line, "%63[^:]:%*[^:]:%u:", found, &id) == 2 && id == uid)
-			memcpy(out, found, sizeof(found));
-	if (f)
-		fclose(f);
-}
-
 /* subuid(5): "NAME:FIRST:COUNT", the name or the number of the user. */
-static bool has_ids(const char *file, uid_t uid)
+static bool has_ids(const char *file, uid_t uid, const char *name)
 {
 	FILE *f = fopen(file, "re");
-	char line[512], number[16], name[USER_NAME_MAX];
+	char line[512], number[16];
 	bool found = false;
 
-	user_name(uid, name);
 	snprintf(number, sizeof(number), "%u", (unsigned)uid);
 	while (f && !found && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, ":\n")] = '\0';
@@ -199,7 +179,12 @@ static bool has_ids(const char *file, uid_t uid)
 
 static bool probe_id_helpers(const struct host_facts *host, char *reason, size_t size)
 {
-	bool listed = has_ids("/etc/subuid", getuid()) && has_ids("/etc/subgid", getuid());
+	uid_t uid = getuid();
+	struct user_entry user;
+	const char *env = getenv("USER");
+	/* of users from elsewhere the environment has the name */
+	const char *name = user_find(uid, &user) ? user.name : env ? env : "";
+	bool listed = has_ids("/etc/subuid", uid, name) && has_ids("/etc/subgid", uid, name);
 	bool installed = is_installed("newuidmap") && is_installed("newgidmap");
 
 	snprintf(reason, size, "%s",

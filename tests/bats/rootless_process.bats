@@ -24,6 +24,14 @@ load helpers
 	assert_error cgroup
 }
 
+@test 'rootless: the owner in the state is the name of the user' {
+	set_args sleep 100
+	create_container
+	run_sbx state "$ID"
+	assert_equal "$(jq -r .owner <<<"$output")" "$(id -un)"
+	run_sbx delete --force "$ID"
+}
+
 @test 'doctor tells an ordinary user what that user cannot do' {
 	local may=true
 

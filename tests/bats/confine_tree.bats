@@ -193,7 +193,7 @@ disk() {
 	mknod "$BUNDLE/rootfs/dev/disk" b $MAJOR $MINOR
 	edit_config '(.mounts[] | select(.destination == "/dev")).options += ["tmpcopyup"] |
 		.linux.resources.devices += [{allow: true, access: "rwm"}]'
-	use_profile ".require = $(file_boundary readBoundary)"
+	use_profile ".require = $(file_boundary writeBoundary)"
 	run_with_and_without 'head -c 6 /dev/disk 2>/dev/null; echo; echo x >/dev/null && echo null'
 	losetup -d "$DISK"
 	assert_same control $'ondisk\nnull' "$without"

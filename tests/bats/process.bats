@@ -503,6 +503,16 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 	assert_stderr '(at /process/scheduler/policy)'
 }
 
+@test 'exec: a limit of processes beside a filter that lets no limit be set' {
+	edit_config '.process.noNewPrivileges = false | .process.rlimits += [{type: "RLIMIT_NPROC", soft: 500, hard: 500}]
+		| .linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", syscalls: [
+			{names: ["setrlimit", "prlimit64"], action: "SCMP_ACT_ERRNO"}]}'
+	start_sleeper
+	run_sbx exec "$ID" grep '^Max processes' /proc/self/limits
+	assert_status 0
+	assert_output --regexp '^Max processes +500 +500 '
+}
+
 @test 'exec that meets the end of its container says that it is not running' {
 	local round pids said=$BATS_TEST_TMPDIR/said
 

@@ -4,7 +4,8 @@
  * Linux, as config.json writes it.
  *
  * What exec starts is forked by a process that has its user and limits already, and is counted with
- * that one: RLIMIT_NPROC is one more until the fork is done.
+ * that one: RLIMIT_NPROC is one more until the fork is done. Where the bundle's filter is there by
+ * then, it need not let the limit be set, and the process that forks keeps counting.
  *
  * Under a profile no core is dumped. The limit for that is one byte, not zero: a core_pattern that
  * is a pipe ignores the limit but for this one value (core(5)), and a file of one byte is below the
@@ -25,6 +26,13 @@ static int rlimits_plan(struct plan *plan, struct report *report, struct sbx_err
 	return 0;
 }
 
+static bool is_set_behind_fork(const struct run *run, const struct oci_rlimit *limit)
+{
+	bool filtered = run->plan->seccomp.bundle && !run->plan->process.no_new_privs;
+
+	return run->is_exec && limit->resource == RLIMIT_NPROC && !filtered;
+}
+
 /* Without the privilege to raise it by one it is the limit itself. */
 static int set_with_room_for_joiner(const struct rlimit *limit)
 {
@@ -42,7 +50,7 @@ static int rlimits_apply(struct run *run, enum stage stage, struct sbx_error *er
 	size_t i;
 
 	for (i = 0; process && i < process->rlimits_n; i++) {
-		bool counts = run->is_exec && process->rlimits[i].resource == RLIMIT_NPROC;
+		bool counts = is_set_behind_fork(run, &process->rlimits[i]);
 		int r;
 
 		if (stage == STAGE_FORKED && !counts)

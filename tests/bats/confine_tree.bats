@@ -8,7 +8,14 @@ setup() {
 	helpers_setup
 	attack_setup
 	HOST=$BATS_TEST_TMPDIR/host
+	DISK=
 	mkdir -p "$HOST"
+}
+
+teardown() {
+	was_set_up || return 0
+	[ -z "$DISK" ] || losetup -d "$DISK"
+	helpers_teardown
 }
 
 add_mount() { # DESTINATION TYPE [OPTION...]
@@ -139,7 +146,6 @@ host_tmpfs() {
 	bind_mount /dev /to-dev
 	use_profile
 	run_with_and_without "head -c 6 $DISK 2>/dev/null; echo; head -c 1 /dev/zero | wc -c"
-	losetup -d "$DISK"
 	assert_same 'control, disk' $'ondisk\n1' "$without"
 	assert_same 'under the profile, disk' $'\n1' "$with"
 	use_profile '.host.read = "deny"'
@@ -182,7 +188,6 @@ disk() {
 	bind_mount /dev /hostdev
 	use_profile '.host.read = "allow"'
 	run_with_and_without "for f in /dev/disk /etc/node /hostdev/${DISK#/dev/}; do head -c 6 \$f 2>/dev/null; echo; done; head -c 1 /dev/zero | wc -c"
-	losetup -d "$DISK"
 	assert_same control $'ondisk\nondisk\nondisk\n1' "$without"
 	assert_same 'under the profile' $'\n\n\n1' "$with"
 }
@@ -195,7 +200,6 @@ disk() {
 		.linux.resources.devices += [{allow: true, access: "rwm"}]'
 	use_profile ".require = $(file_boundary writeBoundary)"
 	run_with_and_without 'head -c 6 /dev/disk 2>/dev/null; echo; echo x >/dev/null && echo null'
-	losetup -d "$DISK"
 	assert_same control $'ondisk\nnull' "$without"
 	assert_same 'under the profile' $'\nnull' "$with"
 	use_profile
@@ -218,7 +222,6 @@ disk() {
 	assert_same 'under the profile' $'\nnull\n1' "$with"
 	edit_config '.mounts += [{destination: "/dev", type: "bind", source: "/dev", options: ["rbind"]}]'
 	run_with_and_without "head -c 6 $DISK 2>/dev/null; echo; echo x >/dev/null && echo null; head -c 1 /dev/zero | wc -c"
-	losetup -d "$DISK"
 	assert_same control $'ondisk\nnull\n1' "$without"
 	assert_same 'under the profile' $'\nnull\n1' "$with"
 }

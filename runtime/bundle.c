@@ -45,19 +45,17 @@ static int open_bundle(struct container *c, const struct create_request *request
 static int open_rootfs(struct container *c, struct sbx_error *err)
 {
 	const char *path = c->spec->root_path;
-	char link[64], real[PATH_MAX];
-	ssize_t len;
+	char real[PATH_MAX];
+	int r;
 
 	if (!path)
 		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/root", "config.json has no root");
 	c->run.rootfs_fd = openat(c->run.bundle_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (c->run.rootfs_fd < 0)
 		return sbx_fail(err, SBX_E_INVALID_CONFIG, errno, "open root \"%s\"", path);
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", c->run.rootfs_fd);
-	len = readlink(link, real, sizeof(real) - 1);
-	if (len < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, errno, "name root \"%s\"", path);
-	real[len] = '\0';
+	r = fd_path(AT_FDCWD, c->run.rootfs_fd, real, sizeof(real));
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "name root \"%s\"", path);
 	c->state.rootfs = arena_strdup(&c->arena, real);
 	return c->state.rootfs ? 0 : sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "name root \"%s\"", path);
 }

@@ -64,9 +64,8 @@ struct oci_rlimit {
 	uint64_t soft, hard;
 };
 
-/* sched(7): of what a fork does not pass on */
-#define OCI_SCHED_DEADLINE	"SCHED_DEADLINE"
-#define OCI_SCHED_RESET_ON_FORK "SCHED_FLAG_RESET_ON_FORK"
+/* sched(7): a process under it cannot fork */
+#define OCI_SCHED_DEADLINE "SCHED_DEADLINE"
 
 struct oci_scheduler {
 	const char *policy;

@@ -124,7 +124,7 @@ static const char *const scheduler_policies[] = {
 };
 
 static const char *const scheduler_flags[] = {
-	OCI_SCHED_RESET_ON_FORK,     "SCHED_FLAG_RECLAIM",
+	"SCHED_FLAG_RESET_ON_FORK",  "SCHED_FLAG_RECLAIM",
 	"SCHED_FLAG_DL_OVERRUN",     "SCHED_FLAG_KEEP_POLICY",
 	"SCHED_FLAG_KEEP_PARAMS",    "SCHED_FLAG_UTIL_CLAMP_MIN",
 	"SCHED_FLAG_UTIL_CLAMP_MAX", NULL,

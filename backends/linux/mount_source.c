@@ -3,10 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "runtime/base/fd.h"
 #include "runtime/base/kernel.h"
 #include "runtime/base/path.h"
 
@@ -25,27 +24,11 @@ int mount_source_open_path(const char *path, bool nofollow)
 			     OPEN_TREE_CLOEXEC | (nofollow ? AT_SYMLINK_NOFOLLOW : 0));
 }
 
-/* The path of fd: proc_pid_fd(5). */
-static int name_of(int proc_fd, int fd, char *out, size_t size)
-{
-	char link[32];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "self/fd/%d", fd);
-	n = readlinkat(proc_fd, link, out, size);
-	if (n < 0)
-		return -errno;
-	if ((size_t)n == size)
-		return -ENAMETOOLONG;
-	out[n] = '\0';
-	return 0;
-}
-
 int mount_source_note(struct arena *arena, int proc_fd, int fd, struct mount_source *out,
 		      struct sbx_error *err)
 {
 	char path[PATH_MAX];
-	int r = name_of(proc_fd, fd, path, sizeof(path));
+	int r = fd_path(proc_fd, fd, path, sizeof(path));
 
 	if (r == 0 && fstat(fd, &out->st) < 0)
 		r = -errno;
@@ -65,7 +48,7 @@ int mount_source_check(int proc_fd, int fd, const struct mount_source *noted, bo
 {
 	char path[PATH_MAX];
 	struct stat st;
-	int r = by_name ? name_of(proc_fd, fd, path, sizeof(path)) : 0;
+	int r = by_name ? fd_path(proc_fd, fd, path, sizeof(path)) : 0;
 
 	if (r == 0 && fstat(fd, &st) < 0)
 		r = -errno;

@@ -59,13 +59,13 @@ struct run {
 	int console_fd;	   /* child: the terminal's slave */
 	int executable_fd; /* -1: resolved by path at exec */
 	int landlock_fd;   /* ruleset */
-	struct mount_source
-		*mount_sources; /* under a profile: of each plan mount, as it was judged */
-	int *mount_fds;		/* prepared sources, one per plan mount, -EBADF where none */
-	uint64_t *mount_ids;	/* child, under a profile: of each plan mount, 0: none */
-	struct cgroup *cgroup;	/* the container's group (cgroup/cgroup.h), resolved before the
-				   first stage, made at STAGE_PREPARE, and saved to the state store
-				   before and after that; NULL: none */
+	/* under a profile: the source of each plan mount, as it was judged (mount_source.h) */
+	struct mount_source *mount_sources;
+	int *mount_fds;	       /* prepared sources, one per plan mount, -EBADF where none */
+	uint64_t *mount_ids;   /* child, under a profile: of each plan mount, 0: none */
+	struct cgroup *cgroup; /* the container's group (cgroup/cgroup.h), resolved before the
+				  first stage, made at STAGE_PREPARE, and saved to the state store
+				  before and after that; NULL: none */
 	/* runtime: the name of the hooks' group (hook_group.h) */
 	const char *hook_group;
 	pid_t pid; /* runtime: the child's pid */
@@ -103,6 +103,12 @@ static inline bool room_has_create_hooks(const struct plan *plan)
 
 	return hooks->n[HOOK_PRESTART] || hooks->n[HOOK_CREATE_RUNTIME] ||
 	       hooks->n[HOOK_CREATE_CONTAINER];
+}
+
+/* Without no_new_privs a filter needs CAP_SYS_ADMIN: it comes before that is dropped. */
+static inline bool room_filters_early(const struct plan *plan)
+{
+	return !plan->process.no_new_privs;
 }
 
 /* The mount of config.json that path lies in, the last of several; mounts->n: none. (mounts.c) */

@@ -70,14 +70,9 @@ static bool has_start_hooks(const struct plan *plan)
 	return plan->spec->hooks.n[HOOK_START_CONTAINER];
 }
 
-static bool filters_early(const struct plan *plan)
-{
-	return !plan->process.no_new_privs;
-}
-
 static bool filters_late(const struct plan *plan)
 {
-	return plan->process.no_new_privs;
+	return !room_filters_early(plan);
 }
 
 static bool is_confined(const struct plan *plan)
@@ -389,7 +384,7 @@ static const struct stage_row create_rows[] = {
 	 .rooms = {&room_rlimits, &room_sched, &room_mempolicy, &room_keyring, &room_lsm,
 		   &room_landlock, &room_payload}},
 	/* Without no_new_privs a filter needs CAP_SYS_ADMIN, so it comes before that is dropped. */
-	{"early filter", STAGE_SECCOMP, SIDE_CHILD, .when = filters_early, .rooms = {&room_seccomp}},
+	{"early filter", STAGE_SECCOMP, SIDE_CHILD, .when = room_filters_early, .rooms = {&room_seccomp}},
 	{"privileges", STAGE_PRIVILEGES, SIDE_CHILD, .rooms = {&room_caps}},
 	{"executable", STAGE_EXECUTABLE, SIDE_CHILD, .rooms = {&room_payload}},
 	{"descriptors", STAGE_DESCRIPTORS, SIDE_CHILD, .action = close_descriptors},
@@ -409,14 +404,14 @@ static const struct stage_row exec_rows[] = {
 	 .tells = MSG_PROCEED},
 	{"join cgroup", STAGE_NAMESPACES, SIDE_CHILD, .awaits = MSG_PROCEED, .rooms = {&room_cgroup}},
 	/* What passes a listener on must not be visible inside while it has our privileges. */
-	{"listener", STAGE_NAMESPACES, SIDE_CHILD, .when = filters_early, .rooms = {&room_seccomp}},
+	{"listener", STAGE_NAMESPACES, SIDE_CHILD, .when = room_filters_early, .rooms = {&room_seccomp}},
 	{"join", STAGE_NAMESPACES, SIDE_CHILD, .action = enter_container},
 	{"namespace root", STAGE_NAMESPACES, SIDE_CHILD, .rooms = {&room_userns}},
 	{"terminal", STAGE_MOUNTS, SIDE_CHILD, .rooms = {&room_tty}},
 	{"limits", STAGE_LIMITS, SIDE_CHILD,
 	 .rooms = {&room_rlimits, &room_sched, &room_mempolicy, &room_keyring, &room_lsm,
 		   &room_landlock, &room_payload}},
-	{"early filter", STAGE_SECCOMP, SIDE_CHILD, .when = filters_early, .rooms = {&room_seccomp}},
+	{"early filter", STAGE_SECCOMP, SIDE_CHILD, .when = room_filters_early, .rooms = {&room_seccomp}},
 	{"privileges", STAGE_PRIVILEGES, SIDE_CHILD, .rooms = {&room_caps}},
 	{"executable", STAGE_EXECUTABLE, SIDE_CHILD, .rooms = {&room_payload}},
 	{"pass terminal", STAGE_TTY, SIDE_CHILD, .action = pass_terminal},

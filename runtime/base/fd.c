@@ -176,6 +176,21 @@ static int temporary_name(const char *name, char *out, size_t size)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
+int fd_path(int proc_fd, int fd, char *out, size_t size)
+{
+	char link[32];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "%sself/fd/%d", proc_fd == AT_FDCWD ? "/proc/" : "", fd);
+	n = readlinkat(proc_fd, link, out, size);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == size)
+		return -ENAMETOOLONG;
+	out[n] = '\0';
+	return 0;
+}
+
 int fd_replace_file_at(int dirfd, const char *name, const void *data, size_t len, mode_t mode)
 {
 	cleanup_fd int fd = -EBADF;

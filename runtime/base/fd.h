@@ -35,6 +35,10 @@ int fd_write_value_at(int dirfd, const char *name, const char *value);
  * -ENOSYS before Linux 5.8, or -errno. */
 int fd_mount_id(int fd, uint64_t *ret_id);
 
+/* The path that fd is reached by, as the kernel names it (proc_pid_fd(5)), into out. proc_fd: the
+ * root of a procfs that shows this process, or AT_FDCWD where /proc does. -ENAMETOOLONG, -errno. */
+int fd_path(int proc_fd, int fd, char *out, size_t size);
+
 /* Replace NAME in dirfd by data atomically: temporary file, write, rename. mode as open(2);
  * no fsync: the state store lives on tmpfs. 0 or -errno. */
 int fd_replace_file_at(int dirfd, const char *name, const void *data, size_t len, mode_t mode);

@@ -12,24 +12,6 @@ setup() {
 	VOLUME=$BATS_TEST_TMPDIR/volume
 	mkdir -p "$VOLUME/source"
 	echo plain >"$VOLUME/source/plain"
-	racer=
-}
-
-teardown() {
-	was_set_up || return 0
-	stop_race
-	helpers_teardown
-}
-
-start_race() {
-	"$SBX_TEST_BIN/racer" "$VOLUME/source" "$VOLUME/link" 3>&- &
-	racer=$!
-}
-
-stop_race() {
-	[ -z "$racer" ] || kill "$racer" 2>/dev/null || true
-	[ -z "$racer" ] || wait "$racer" 2>/dev/null || true
-	racer=
 }
 
 # bind_at_data SOURCE OPTION
@@ -46,7 +28,7 @@ race_for() {
 
 	bind_at_data source "$1"
 	set_script 'for entry in /data/*; do echo "${entry##*/}"; touch "$entry/made" 2>/dev/null && echo made; done; true'
-	start_race
+	start_race "$VOLUME/source" "$VOLUME/link"
 	for round in {1..200}; do
 		run_container
 		case $status:$output in

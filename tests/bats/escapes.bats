@@ -11,25 +11,7 @@ setup() {
 	require_root
 	helpers_setup
 	HOST=$BATS_TEST_TMPDIR/host
-	racer=
 	mkdir "$HOST"
-}
-
-teardown() {
-	was_set_up || return 0
-	stop_race
-	helpers_teardown
-}
-
-start_race() {
-	"$SBX_TEST_BIN/racer" "$@" 3>&- &
-	racer=$!
-}
-
-stop_race() {
-	[ -z "$racer" ] || kill "$racer" 2>/dev/null || true
-	[ -z "$racer" ] || wait "$racer" 2>/dev/null || true
-	racer=
 }
 
 # The change times tell also what was undone.

@@ -458,8 +458,21 @@ was_set_up() {
 	[ -n "${ROOT:-}" ]
 }
 
+# start_race A B: a hostile writer exchanges the two paths until stop_race, or the end of the test
+start_race() {
+	"$SBX_TEST_BIN/racer" "$@" 3>&- &
+	racer=$!
+}
+
+stop_race() {
+	[ -z "${racer:-}" ] || kill "$racer" 2>/dev/null || true
+	[ -z "${racer:-}" ] || wait "$racer" 2>/dev/null || true
+	racer=
+}
+
 helpers_teardown() {
 	was_set_up || return 0
+	stop_race
 	delete_all_containers
 	assert_no_leaks
 	remove_cgroup_parents

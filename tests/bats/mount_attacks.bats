@@ -10,27 +10,8 @@ setup() {
 	require_root
 	helpers_setup
 	HOST=$BATS_TEST_TMPDIR/host
-	racer=
 	mkdir -p "$HOST/marker" "$HOST/volume/x"
 	chmod 777 "$HOST/volume"
-}
-
-teardown() {
-	was_set_up || return 0
-	stop_race
-	helpers_teardown
-}
-
-# start_race A B: in the volume
-start_race() {
-	"$SBX_TEST_BIN/racer" "$HOST/volume/$1" "$HOST/volume/$2" 3>&- &
-	racer=$!
-}
-
-stop_race() {
-	[ -z "$racer" ] || kill "$racer" 2>/dev/null || true
-	[ -z "$racer" ] || wait "$racer" 2>/dev/null || true
-	racer=
 }
 
 mount_at() {
@@ -71,7 +52,7 @@ made_by_mkdir() {
 
 @test 'race: a folder of the destination becomes a link to the host' {
 	ln -s "$HOST/marker" "$HOST/volume/link"
-	start_race x link
+	start_race "$HOST/volume/x" "$HOST/volume/link"
 	mount_at /vol bind "$HOST/volume" rbind rw
 	mount_at /vol/x/made/deep tmpfs raced
 	set_script 'grep -c " - tmpfs raced " /proc/self/mountinfo'
@@ -81,7 +62,7 @@ made_by_mkdir() {
 
 @test 'race: a folder of the destination becomes a link upwards' {
 	ln -s "../../../../../../../../../../../..$HOST/marker" "$HOST/volume/link"
-	start_race x link
+	start_race "$HOST/volume/x" "$HOST/volume/link"
 	mount_at /vol bind "$HOST/volume" rbind rw
 	mount_at /vol/x/made/file bind "$BUNDLE/config.json" bind
 	set_script 'grep -c "config.json" /proc/self/mountinfo'
@@ -98,7 +79,7 @@ made_by_mkdir() {
 	edit_config '.root.path = $p' --arg p "$HOST/volume/rootfs"
 	mkdir "$HOST/volume/rootfs/dev"
 	ln -s "$HOST/marker" "$HOST/volume/rootfs/link"
-	start_race rootfs/dev rootfs/link
+	start_race "$HOST/volume/rootfs/dev" "$HOST/volume/rootfs/link"
 	set_args echo 1
 	run_in_race
 }
@@ -111,8 +92,7 @@ made_by_mkdir() {
 	mkdir -p "$BUNDLE/rootfs$HOST"
 	echo 1 >"$BUNDLE/rootfs$HOST/file"
 	echo secret >"$HOST/file"
-	"$SBX_TEST_BIN/racer" "$BUNDLE/rootfs/data" "$BUNDLE/rootfs/link" 3>&- &
-	racer=$!
+	start_race "$BUNDLE/rootfs/data" "$BUNDLE/rootfs/link"
 	mount_at /in bind "$BUNDLE/rootfs/data/file" bind
 	set_args cat /in
 	run_in_race

@@ -128,7 +128,7 @@ static int mask_plan(struct plan *plan, struct report *report, struct sbx_error 
 /* ---- apply ---- */
 
 /*
- * The two things that hide. Each is made for the first path that needs it and attached there; the
+ * What the paths share. A cover is made for the first path that needs it and attached there; the
  * others get a clone of that mount, flags included. (A clone of a detached mount needs Linux 6.15.)
  */
 struct masking {

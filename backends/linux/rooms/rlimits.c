@@ -28,7 +28,7 @@ static int rlimits_plan(struct plan *plan, struct report *report, struct sbx_err
 
 static bool is_set_behind_fork(const struct run *run, const struct oci_rlimit *limit)
 {
-	bool filtered = run->plan->seccomp.bundle && !run->plan->process.no_new_privs;
+	bool filtered = run->plan->seccomp.bundle && room_filters_early(run->plan);
 
 	return run->is_exec && limit->resource == RLIMIT_NPROC && !filtered;
 }

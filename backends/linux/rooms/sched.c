@@ -52,11 +52,16 @@ static const struct word_row policies[] = {
 	{OCI_SCHED_DEADLINE, POLICY_DEADLINE},
 };
 
+#define FLAG_RESET_ON_FORK 0x01
+
 /* The two flags of clamping need members that config.json does not have. */
 static const struct word_row policy_flags[] = {
-	{OCI_SCHED_RESET_ON_FORK, 0x01},     {"SCHED_FLAG_RECLAIM", 0x02},
-	{"SCHED_FLAG_DL_OVERRUN", 0x04},     {"SCHED_FLAG_KEEP_POLICY", 0x08},
-	{"SCHED_FLAG_KEEP_PARAMS", 0x10},    {"SCHED_FLAG_UTIL_CLAMP_MIN", 0x20},
+	{"SCHED_FLAG_RESET_ON_FORK", FLAG_RESET_ON_FORK},
+	{"SCHED_FLAG_RECLAIM", 0x02},
+	{"SCHED_FLAG_DL_OVERRUN", 0x04},
+	{"SCHED_FLAG_KEEP_POLICY", 0x08},
+	{"SCHED_FLAG_KEEP_PARAMS", 0x10},
+	{"SCHED_FLAG_UTIL_CLAMP_MIN", 0x20},
 	{"SCHED_FLAG_UTIL_CLAMP_MAX", 0x40},
 };
 
@@ -214,12 +219,14 @@ static const char *permission_hint(unsigned policy, enum cgroup_mode mode)
 		       : " (it needs CAP_SYS_NICE or RLIMIT_RTPRIO)";
 }
 
-static bool resets_on_fork(const struct oci_scheduler *s)
+static unsigned flags_of(const struct oci_scheduler *s)
 {
+	unsigned flag, flags = 0;
+
 	for (size_t i = 0; i < s->flags.n; i++)
-		if (strcmp(s->flags.v[i], OCI_SCHED_RESET_ON_FORK) == 0)
-			return true;
-	return false;
+		if (word_value(policy_flags, ARRAY_SIZE(policy_flags), s->flags.v[i], &flag))
+			flags |= flag;
+	return flags;
 }
 
 /* With the flag that a fork resets everything, exec's process gets everything behind the fork
@@ -228,19 +235,13 @@ static int scheduler_apply(const struct run *run, const struct oci_scheduler *s,
 			   struct sbx_error *err)
 {
 	struct scheduler_attr attr = {.size = sizeof(attr)};
-	unsigned flag, policy = 0;
-	size_t i;
+	unsigned policy = 0;
 
 	word_value(policies, ARRAY_SIZE(policies), s->policy, &policy);
 	attr.policy = policy;
-	for (i = 0; i < s->flags.n; i++) {
-		bool later = run->is_exec && stage != STAGE_FORKED &&
-			     strcmp(s->flags.v[i], OCI_SCHED_RESET_ON_FORK) == 0;
-
-		if (!later &&
-		    word_value(policy_flags, ARRAY_SIZE(policy_flags), s->flags.v[i], &flag))
-			attr.flags |= flag;
-	}
+	attr.flags = flags_of(s);
+	if (run->is_exec && stage != STAGE_FORKED)
+		attr.flags &= ~(uint64_t)FLAG_RESET_ON_FORK;
 	attr.nice = (int32_t)s->nice.v;
 	attr.priority = (uint32_t)s->priority.v;
 	attr.runtime = s->runtime.v;
@@ -263,7 +264,7 @@ static int sched_apply(struct run *run, enum stage stage, struct sbx_error *err)
 	if (!process)
 		return 0;
 	if (stage == STAGE_FORKED)
-		return process->scheduler && resets_on_fork(process->scheduler)
+		return process->scheduler && (flags_of(process->scheduler) & FLAG_RESET_ON_FORK)
 			       ? scheduler_apply(run, process->scheduler, stage, err)
 			       : 0;
 	r = affinity_apply(run, process, err);

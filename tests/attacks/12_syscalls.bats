@@ -69,13 +69,15 @@ outer_filters() {
 }
 
 @test 'attack 12: a further process is filtered as well' {
+	local name machine result bad='' rules=0
+
 	start_sleeper
 	run_sbx exec "$ID" sh -c 'attack matrix | grep -E "^(ptrace|mount|clone3) "'
 	assert_status 0
-	assert_output 'ptrace native EPERM
-ptrace high EPERM
-mount native EPERM
-mount high EPERM
-clone3 native ENOSYS
-clone3 high ENOSYS'
+	while read -r name machine result; do
+		rules=$((rules + 1))
+		[ "$result" = "$(refusal "$name")" ] || bad+="$name $machine $result"$'\n'
+	done <<<"$output"
+	[ "$rules" -ge 6 ]
+	assert_same 'wrong answers' '' "$bad"
 }

@@ -485,9 +485,7 @@ void container_kill_first(const struct container_state *state)
 	if (pidfd < 0)
 		return;
 	proc_send_signal(pidfd, state->pid, SIGKILL);
-	/* A frozen process of cgroup v1 dies only when it is thawed. */
-	if (cgroup_is_frozen(&state->cgroup))
-		cgroup_thaw(&state->cgroup, NULL);
+	cgroup_let_die(&state->cgroup, NULL);
 	proc_wait_gone(pidfd);
 }
 

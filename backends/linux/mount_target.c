@@ -80,9 +80,10 @@ static bool needs_ordinary_directory(const struct plan_mount *m)
 /*
  * Make the missing directory destination: in the usual case its parent is there, and one mkdirat(2)
  * does. A name that is taken after all (a dangling link) and whatever else is unusual goes the long
- * way.
+ * way. *ret_inside: what is returned lies on the mount of its parent, where a directory could be
+ * made; it is not of a procfs then.
  */
-static int make_directory(int root_fd, const char *destination)
+static int make_directory(int root_fd, const char *destination, bool *ret_inside)
 {
 	char name[NAME_MAX + 1];
 	cleanup_fd int parent = path_open_parent_in_root(root_fd, destination, name, sizeof(name));
@@ -92,19 +93,23 @@ static int make_directory(int root_fd, const char *destination)
 		return parent;
 	if (mkdirat(parent, name, 0755) < 0)
 		return path_make_dirs_in_root(root_fd, destination, 0755);
+	fd = path_open_in_root_mount(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+	*ret_inside = fd != -EXDEV;
+	if (*ret_inside)
+		return fd;
 	fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
 static int open_ordinary_directory(int root_fd, const struct plan_mount *m, bool *ret_existed,
-				   struct sbx_error *err)
+				   bool *ret_inside, struct sbx_error *err)
 {
 	/* a link as the last component is no directory where it is not followed: -ENOTDIR */
 	int fd = path_open_in_root_nofollow(root_fd, m->destination, O_PATH | O_DIRECTORY);
 
 	*ret_existed = fd != -ENOENT;
 	if (fd == -ENOENT)
-		fd = make_directory(root_fd, m->destination);
+		fd = make_directory(root_fd, m->destination, ret_inside);
 	if (fd == -ENOTDIR || fd == -ELOOP)
 		return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
 				"\"%s\" must be mounted on ordinary directory", m->destination);
@@ -125,9 +130,8 @@ static int check_covered(int fd, const struct plan_mount *m, struct sbx_error *e
 	return sbx_fail(err, SBX_E_UNSAFE_PATH, 0, "cannot be mounted because it is inside /proc");
 }
 
-/* *ret_crossed: whether a mount lies between the root and what was opened. */
 static int open_or_make(int root_fd, const struct plan_mount *m, int source_fd, bool *ret_existed,
-			bool *ret_crossed)
+			bool *ret_inside)
 {
 	const char *d = m->destination;
 	int flags = O_PATH | (m->destination_nofollow ? O_NOFOLLOW : 0), fd;
@@ -136,15 +140,15 @@ static int open_or_make(int root_fd, const struct plan_mount *m, int source_fd, 
 	if (is_proc_replaceable(d))
 		return path_open_no_symlinks(root_fd, d + 1, O_PATH);
 	fd = path_open_in_root_mount(root_fd, d, flags);
-	*ret_crossed = fd == -EXDEV;
-	if (*ret_crossed)
+	*ret_inside = fd >= 0; /* the root's own mount is no procfs (rootfs.c) */
+	if (fd == -EXDEV)
 		fd = path_open_in_root(root_fd, d, flags, 0);
 	*ret_existed = fd != -ENOENT;
 	if (fd != -ENOENT)
 		return fd;
 	if (source_fd >= 0 && fstat(source_fd, &st) < 0)
 		return -errno;
-	return S_ISDIR(st.st_mode) ? make_directory(root_fd, d)
+	return S_ISDIR(st.st_mode) ? make_directory(root_fd, d, ret_inside)
 				   : path_make_file_in_root(root_fd, d, 0644);
 }
 
@@ -152,20 +156,19 @@ int mount_target_open(int root_fd, const struct plan_mount *m, int source_fd, bo
 		      struct sbx_error *err)
 {
 	cleanup_fd int fd = -EBADF;
-	bool existed = true, crossed = true;
+	bool existed = true, inside = false;
 	int r;
 
 	if (needs_ordinary_directory(m)) {
-		fd = open_ordinary_directory(root_fd, m, &existed, err);
+		fd = open_ordinary_directory(root_fd, m, &existed, &inside, err);
 		if (fd < 0)
 			return fd;
 	} else {
-		fd = open_or_make(root_fd, m, source_fd, &existed, &crossed);
+		fd = open_or_make(root_fd, m, source_fd, &existed, &inside);
 		if (fd < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -fd, "open the destination");
 	}
-	/* the root's own mount is no procfs (rootfs.c) */
-	r = existed && crossed ? check_covered(fd, m, err) : 0;
+	r = inside ? 0 : check_covered(fd, m, err);
 	if (r < 0)
 		return r;
 	*ret_existed = existed;

@@ -111,6 +111,13 @@ static inline bool room_filters_early(const struct plan *plan)
 	return !plan->process.no_new_privs;
 }
 
+/* What exec's joiner forks is behind the bundle's filter from its first instruction: that need not
+ * let anything be set. */
+static inline bool room_forks_filtered(const struct plan *plan)
+{
+	return plan->seccomp.bundle && room_filters_early(plan);
+}
+
 /* The mount of config.json that path lies in, the last of several; mounts->n: none. (mounts.c) */
 size_t room_mount_of(const struct plan_mounts *mounts, const char *path);
 

@@ -9,6 +9,10 @@
  * first), ".." pops and never the root. Nothing is ever reached by the kernel's own "..", so a
  * directory that is moved out of the tree meanwhile leads nowhere else: each descriptor was reached
  * from the root by names only.
+ *
+ * Behind a component that was made only names follow: what was there before the walk is not what
+ * is to be made, and a link's text ("/missing/../proc") or somebody who puts a link there meanwhile
+ * would lead to it.
  */
 #include "runtime/base/path.h"
 
@@ -40,6 +44,7 @@ struct walk {
 	bool nofollow;
 	enum missing missing;
 	mode_t dir_mode;
+	bool made; /* something that was missing */
 };
 
 static void walk_pop_to(struct walk *w, size_t depth)
@@ -102,7 +107,7 @@ static int walk_expand(struct walk *w, int link_fd, bool last)
 	char target[PATH_MAX], joined[2 * PATH_MAX];
 	ssize_t n;
 
-	if (++w->links > PATH_SYMLINKS_MAX || is_magic_link(walk_top(w), link_fd))
+	if (++w->links > PATH_SYMLINKS_MAX || w->made || is_magic_link(walk_top(w), link_fd))
 		return -ELOOP;
 	n = readlinkat(link_fd, "", target, sizeof(target) - 1);
 	if (n < 0)
@@ -130,16 +135,24 @@ static int walk_finish_here(struct walk *w)
 	return fd < 0 ? -errno : fd;
 }
 
+/* -EAGAIN: made, or there after all: look again. */
+static int walk_make_dir(struct walk *w, const char *name)
+{
+	bool made = mkdirat(walk_top(w), name, w->dir_mode) == 0;
+
+	if (!made && errno != EEXIST)
+		return -errno;
+	w->made |= made;
+	return -EAGAIN;
+}
+
 /* The last component is missing: what the caller wants made. -EAGAIN: made, look again. */
 static int walk_make_last(struct walk *w, const char *name)
 {
 	int fd;
 
-	if (w->missing == MISSING_DIRS) {
-		if (mkdirat(walk_top(w), name, w->dir_mode) < 0 && errno != EEXIST)
-			return -errno;
-		return -EAGAIN;
-	}
+	if (w->missing == MISSING_DIRS)
+		return walk_make_dir(w, name);
 	if (w->missing == MISSING_FILE) {
 		fd = openat(walk_top(w), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			    w->mode);
@@ -147,6 +160,7 @@ static int walk_make_last(struct walk *w, const char *name)
 			return -errno;
 		if (fd >= 0)
 			close(fd);
+		w->made |= fd >= 0;
 		return -EAGAIN;
 	}
 	if (!(w->flags & O_CREAT))
@@ -184,6 +198,8 @@ static int walk_step(struct walk *w, const char *name, bool last)
 	if (strcmp(name, ".") == 0)
 		return last ? walk_finish_here(w) : -EINPROGRESS;
 	if (strcmp(name, "..") == 0) {
+		if (w->made)
+			return -ENOENT;
 		if (w->depth)
 			walk_pop_to(w, w->depth - 1);
 		return last ? walk_finish_here(w) : -EINPROGRESS;
@@ -194,15 +210,11 @@ static int walk_step(struct walk *w, const char *name, bool last)
 			break;
 		if (errno != ENOENT || tries == OPEN_RETRIES)
 			return -errno;
-		if (last) {
-			rc = walk_make_last(w, name);
-			if (rc != -EAGAIN)
-				return rc;
-		} else if (w->missing == MISSING_FAILS) {
+		if (!last && w->missing == MISSING_FAILS)
 			return -ENOENT;
-		} else if (mkdirat(walk_top(w), name, w->dir_mode) < 0 && errno != EEXIST) {
-			return -errno;
-		}
+		rc = last ? walk_make_last(w, name) : walk_make_dir(w, name);
+		if (rc != -EAGAIN)
+			return rc;
 	}
 	if (fstat(probe, &st) < 0)
 		return -errno;

@@ -37,8 +37,9 @@ int path_open_no_symlinks(int dirfd, const char *path, int flags);
 
 /*
  * Make the directory path inside the tree with its missing parents, each mkdirat(2) on its parent's
- * descriptor, mode dir_mode; existing components are followed inside the root. Returns an O_PATH
- * descriptor of the directory or -errno (-ENOTDIR where a component is no directory).
+ * descriptor, mode dir_mode; existing components are followed inside the root. Behind one that was
+ * made only names follow: -ENOENT at "..", -ELOOP at a link. Returns an O_PATH descriptor of the
+ * directory or -errno (-ENOTDIR where a component is no directory).
  */
 int path_make_dirs_in_root(int root_fd, const char *path, mode_t dir_mode);
 

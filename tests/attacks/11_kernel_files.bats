@@ -108,6 +108,17 @@ root_refused() {
 	[ "$(head -n 1 <<<"$with")" = 0 ]
 }
 
+@test 'attack 11: nor does the bundle lift them by making all of /proc and /sys read-only' {
+	edit_config '.linux.readonlyPaths = ["/proc", "/sys"]'
+	use_profile
+	run_with_and_without 'head -c 1 /proc/timer_list | wc -c; ls /sys/firmware 2>/dev/null | wc -l'
+	[ "$(head -n 1 <<<"$without")" = 1 ]
+	assert_same 'under the profile' $'0\n0' "$with"
+	use_profile '.host.read = "deny"'
+	run_script 'cat /proc/timer_list /proc/keys | wc -c; ls /sys/firmware 2>/dev/null | wc -l'
+	assert_output $'0\n0'
+}
+
 # shared KIND: without an own namespace of that kind the bit drops, and a profile that requires it is
 # refused.
 shared() {

@@ -451,6 +451,44 @@ propagate() {
 	assert_error 'inside /proc'
 }
 
+# What is missing in a link's text is made, and leads no further.
+@test 'nor does one by way of a folder that is missing' {
+	local config destination
+
+	mkdir "$BUNDLE/rootfs/vol"
+	ln -s /missing/../proc "$BUNDLE/rootfs/vol/proc"
+	ln -s /missing/../proc/sys "$BUNDLE/rootfs/vol/sys"
+	ln -s /missing/../proc/sys/kernel/core_pattern "$BUNDLE/rootfs/vol/file"
+	echo x >"$HOST/file"
+	config=$(cat "$BUNDLE/config.json")
+	for destination in /vol/sys /vol/proc/1 /vol/proc/sys; do
+		echo "$config" >"$BUNDLE/config.json"
+		mount_at "$destination" tmpfs tmpfs
+		run_container
+		assert_status 1
+		assert_error 'no such file or directory'
+		rm -rf "$BUNDLE/rootfs/missing"
+	done
+	for destination in /vol/file /vol/proc/sys/kernel/core_pattern; do
+		echo "$config" >"$BUNDLE/config.json"
+		mount_at "$destination" bind "$HOST/file" bind
+		run_container
+		assert_status 1
+		assert_error 'no such file or directory'
+		run_container # the folder is there now
+		assert_status 1
+		assert_error 'inside /proc'
+		rm -rf "$BUNDLE/rootfs/missing"
+	done
+	echo "$config" >"$BUNDLE/config.json" # the control
+	ln -sfn /missing/tmp "$BUNDLE/rootfs/vol/sys"
+	mount_at /vol/sys tmpfs tmpfs
+	set_script "$IS_MOUNT"'
+		is_mount /missing/tmp && echo mounted'
+	run_container
+	assert_output mounted
+}
+
 @test 'a /proc or /sys that is a link is refused' {
 	rmdir "$BUNDLE/rootfs/proc"
 	mkdir "$BUNDLE/rootfs/bad"
@@ -529,6 +567,51 @@ character special file 1:3"
 	set_script 'cat /file; cat /hidden/file'
 	run_container
 	assert_output $'secret\nsecret'
+}
+
+@test 'a mask holds below what is made read-only, with a mount between them and without' {
+	mkdir -p "$BUNDLE/rootfs/vol/m" "$BUNDLE/rootfs/dir" "$HOST/m"
+	echo secret | tee "$BUNDLE/rootfs/dir/secret" >"$HOST/m/secret"
+	mount_at /vol/m bind "$HOST/m" bind
+	edit_config '.root.readonly = false | .linux.maskedPaths += ["/vol/m/secret", "/dir/secret"]
+		| .linux.readonlyPaths += ["/vol", "/dir", "/proc", "/sys", "/vol/m/secret"]'
+	set_script 'cat /vol/m/secret /dir/secret; cat /proc/keys /proc/timer_list; ls /sys/firmware 2>/dev/null | head -n 1
+		for dir in /vol /vol/m /dir; do touch $dir/x 2>/dev/null || echo refused; done
+		echo x 2>/dev/null >/proc/sys/kernel/domainname || echo refused'
+	run_container
+	assert_status 0
+	assert_output $'refused\nrefused\nrefused\nrefused'
+	edit_config '.linux.maskedPaths = [] | .linux.readonlyPaths = []' # the control
+	run_container
+	assert_line secret
+	refute_line refused
+}
+
+@test 'what a link of the image puts over a mount is masked and read-only as that was' {
+	local config
+
+	ln -s /data "$BUNDLE/rootfs/link"
+	ln -s / "$BUNDLE/rootfs/up"
+	mkdir -p "$BUNDLE/rootfs/data" "$HOST/a/sub" "$HOST/b/sub"
+	echo a >"$HOST/a/secret"
+	echo b >"$HOST/b/secret"
+	mount_at /data bind "$HOST/a" bind
+	mount_at /link bind "$HOST/b" bind
+	mount_at /up/proc proc proc
+	mount_at /up/sys sysfs sysfs
+	config=$(cat "$BUNDLE/config.json")
+	edit_config '.linux.maskedPaths += ["/data/secret"] | .linux.readonlyPaths += ["/data/sub"]'
+	set_script 'cat /data/secret; touch /data/sub/x 2>/dev/null || echo refused
+		echo x 2>/dev/null >/proc/sys/kernel/domainname || echo refused
+		cat /proc/keys; ls /sys/firmware 2>/dev/null | head -n 1'
+	run_container
+	assert_status 0
+	assert_output $'refused\nrefused'
+	echo "$config" >"$BUNDLE/config.json" # the control
+	set_script 'cat /data/secret; touch /data/sub/x; awk "\$5 == \"/proc\"" /proc/self/mountinfo | wc -l'
+	run_container
+	assert_output $'b\n2'
+	[ -e "$HOST/b/sub/x" ]
 }
 
 @test 'a user namespace without container id 0 is named where a file cannot be made' {

@@ -513,6 +513,27 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 	assert_output --regexp '^Max processes +500 +500 '
 }
 
+@test 'exec: a scheduler that a fork resets beside a filter that lets none be set' {
+	edit_config '.process.noNewPrivileges = false
+		| .process.scheduler = {policy: "SCHED_BATCH", nice: 3, flags: ["SCHED_FLAG_RESET_ON_FORK"]}
+		| .linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", syscalls: [
+			{names: ["sched_setattr"], action: "SCMP_ACT_ERRNO"}]}'
+	start_sleeper
+	run_sbx exec "$ID" awk '{ print $19, $41 }' /proc/self/stat
+	assert_status 0
+	assert_output '3 3'
+}
+
+# No hard limit may be raised where the caller has no CAP_SYS_RESOURCE.
+@test 'exec: a limit of processes whose hard one is that of the caller' {
+	edit_config '.process.user = {uid: 5003, gid: 5003}
+		| .process.rlimits = [{type: "RLIMIT_NPROC", soft: 2, hard: $hard}]' --argjson hard "$(ulimit -Hu)"
+	start_sleeper
+	run_sbx exec "$ID" grep '^Max processes' /proc/self/limits
+	assert_status 0
+	assert_output --regexp "^Max processes +2 +$(ulimit -Hu) "
+}
+
 @test 'exec that meets the end of its container says that it is not running' {
 	local round pids said=$BATS_TEST_TMPDIR/said
 

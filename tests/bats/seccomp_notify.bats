@@ -17,7 +17,7 @@ teardown() {
 
 start_agent() {
 	rm -f "$SOCKET"
-	"$SBX_TEST_BIN/seccomp-agent" "$SOCKET" "$BATS_TEST_TMPDIR/state.json" 3>&- &
+	"$SBX_TEST_BIN/seccomp-agent" "$SOCKET" "$BATS_TEST_TMPDIR/state.json" "$@" 3>&- &
 	AGENT=$!
 	wait_until 5 test -S "$SOCKET"
 }
@@ -126,6 +126,22 @@ said() {
 	touch "$BUNDLE/rootfs/gone"
 	wait_until 5 grep -q "done" "$BATS_TEST_TMPDIR/stdout"
 	grep -q 'not implemented' "$BATS_TEST_TMPDIR/stderr"
+}
+
+# Before the payload runs the calls of the runtime are notified as well.
+@test 'an agent that goes away at once does not leave the early filter waiting for it' {
+	edit_config '.process.noNewPrivileges = false | .linux.seccomp.syscalls[0].names = ["getcwd", "mkdir", "mkdirat"]'
+	start_agent leave
+	run timeout 20 "$SBX_RUNTIME" --root "$ROOT" create --bundle "$BUNDLE" "$ID" 3>&-
+	assert_failure 1
+	assert_output --partial 'not implemented'
+	refute sbx state "$ID"
+	start_answered_sleeper # the control
+	stop_agent
+	start_agent leave
+	run timeout 20 "$SBX_RUNTIME" --root "$ROOT" exec "$ID" true 3>&-
+	assert_failure 255
+	kill "$FIRST"
 }
 
 @test 'what nobody could answer is refused' {

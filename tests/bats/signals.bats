@@ -194,6 +194,61 @@ create_container() {
 	assert_no_leaks
 }
 
+# As by a runtime in the container: a v1 group below holds its processes whatever the one above does.
+@test 'a group below that is frozen for itself does not keep a container from its end' {
+	local dir
+
+	require_root
+	need freezer
+	dir=$(cgroup_dir freezer)
+	[ -e "${dir%"$CGROUP"*}/tasks" ] || skip 'host: it has no freezer of cgroup v1'
+	freeze_below() {
+		mkdir "$dir/below"
+		sbx_detached exec --detach "$ID" sleep 1000
+		sbx ps -f json "$ID" | jq '.[-1]' >"$dir/below/cgroup.procs"
+		echo FROZEN >"$dir/below/freezer.state"
+		wait_until 5 grep -q FROZEN "$dir/below/freezer.state"
+	}
+	start_sleeper
+	freeze_below
+	run_sbx delete --force "$ID"
+	assert_status 0
+	[ ! -e "$dir" ]
+	start_sleeper
+	freeze_below
+	run_sbx kill "$ID" KILL
+	assert_status 0
+	wait_until 5 status_is stopped
+	run_sbx delete "$ID"
+	assert_status 0
+	start_sleeper
+	freeze_below
+	run_sbx kill --all "$ID" KILL
+	assert_status 0
+	wait_until 5 status_is stopped
+	run_sbx delete "$ID"
+	assert_status 0
+	assert_no_leaks
+}
+
+# delete kills before it waits for the lock that pause holds.
+@test 'a container that ends while it is paused is not waited for' {
+	local began said=$BATS_TEST_TMPDIR/said
+
+	set_args sleep 1000
+	for _ in {1..20}; do
+		sbx_detached run --detach --bundle "$BUNDLE" "$ID"
+		assert_status 0
+		began=$SECONDS
+		sbx pause "$ID" >/dev/null 2>>"$said" &
+		sleep 0.001
+		sbx delete --force "$ID"
+		wait $! || true
+		[ $((SECONDS - began)) -lt 4 ]
+	done
+	refute grep 'timed out' "$said"
+}
+
 @test 'pause and resume of a stopped container are errors' {
 	set_args true
 	create_container

@@ -1,9 +1,11 @@
 /*
- * seccomp-agent SOCKET FILE: the program that a bundle's listenerPath names (seccomp_unotify(2)).
+ * seccomp-agent SOCKET FILE [leave]: the program that a bundle's listenerPath names
+ * (seccomp_unotify(2)).
  *
  * Takes one connection, writes the container process state that comes with the listener into FILE,
  * and answers every system call until the last process under the filter is gone: mkdir(2) and
- * mkdirat(2) fail with ENOMEDIUM, an errno that no file system gives; all others go on.
+ * mkdirat(2) fail with ENOMEDIUM, an errno that no file system gives; all others go on. With
+ * "leave" it ends as soon as it has the listener.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -94,7 +96,7 @@ int main(int argc, char **argv)
 {
 	int connection, out, listener;
 
-	if (argc != 3)
+	if (argc != 3 && !(argc == 4 && strcmp(argv[3], "leave") == 0))
 		return 2;
 	connection = listen_at(argv[1]);
 	if (connection < 0)
@@ -102,5 +104,7 @@ int main(int argc, char **argv)
 	out = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	listener = out < 0 ? -1 : receive(connection, out);
 	close(out);
-	return listener < 0 ? fail("take the listener") : answer(listener);
+	if (listener < 0)
+		return fail("take the listener");
+	return argc == 4 ? 0 : answer(listener);
 }

@@ -295,6 +295,11 @@ static void test_make_dirs(void **state)
 	assert_true(inner >= 0);
 	assert_true(same_file(inner, f->root, "outside/made"));
 	assert_int_equal(faccessat(f->top, "outside/made", F_OK, 0), -1);
+	/* What is made leads to nothing that was there before. */
+	assert_int_equal(symlinkat("/missing/../etc", f->root, "back"), 0);
+	assert_int_equal(path_make_dirs_in_root(f->root, "back/sub", 0755), -ENOENT);
+	assert_int_equal(unlinkat(f->root, "missing", AT_REMOVEDIR), 0);
+	assert_int_equal(path_make_file_in_root(f->root, "back/passwd", 0644), -ENOENT);
 	root = path_make_dirs_in_root(f->root, "/", 0755);
 	assert_true(same_file(root, f->root, "."));
 	assert_int_equal(path_make_dirs_in_root(f->root, "etc/passwd", 0755), -ENOTDIR);

@@ -22,6 +22,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/log.h"
 
 #define FREEZE_WAIT_MS	5000
 #define KILL_WAIT_MS	2000
@@ -68,6 +69,8 @@ static int wait_frozen_v2(const struct cgroup_hierarchy *h)
 		if (n < 0)
 			return -errno;
 		text[n] = '\0';
+		if (strstr(text, "populated 0"))
+			return -ESRCH;
 		if (strstr(text, "frozen 1"))
 			return 0;
 		if (left <= 0)
@@ -134,12 +137,43 @@ static int thaw_tree(const struct cgroup *cg, const struct cgroup_hierarchy **re
 	return r;
 }
 
+static int visit_thaw(int dirfd, void *data)
+{
+	cleanup_fd int fd = openat(dirfd, "freezer.state", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	(void)data;
+	if (fd >= 0 && write(fd, "THAWED", strlen("THAWED")) < 0)
+		log_debug("thaw a group below: errno %d", errno);
+	return 0;
+}
+
+/* A v1 group that was frozen for itself, as by a runtime in the container, stays so when the one
+ * above is thawed. */
+static void thaw_each(const struct cgroup *cg)
+{
+	const struct cgroup_hierarchy *v1 = made_freezer(cg);
+
+	if (v1)
+		(void)cgroup_walk(v1, visit_thaw, NULL);
+}
+
+static void thaw_dying(const struct cgroup *cg)
+{
+	const struct cgroup_hierarchy *h;
+
+	thaw_tree(cg, &h);
+	thaw_each(cg);
+}
+
 static int fail_freezer(struct sbx_error *err, const struct cgroup_hierarchy *h, int r,
 			const char *what)
 {
 	if (!h)
 		return sbx_fail(err, SBX_E_SYSTEM, ENOTSUP, "%s the container: it has no freezer",
 				what);
+	if (r == -ESRCH)
+		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
+				"%s the container: container not running", what);
 	if (r == -ETIMEDOUT)
 		return sbx_fail(err, SBX_E_SYSTEM, ETIMEDOUT,
 				"%s the container: a process in cgroup \"%s\" does not stop", what,
@@ -205,6 +239,14 @@ bool cgroup_is_frozen(const struct cgroup *cg)
 		return true;
 	return v1 && cgroup_read_file(v1, "freezer.state", text, sizeof(text)) > 0 &&
 	       strcmp(text, "THAWED") != 0;
+}
+
+int cgroup_let_die(const struct cgroup *cg, struct sbx_error *err)
+{
+	int r = cgroup_is_frozen(cg) ? cgroup_thaw(cg, err) : 0;
+
+	thaw_each(cg);
+	return r;
 }
 
 /* ---- listing ---- */
@@ -324,7 +366,7 @@ static int kill_by_rounds(const struct cgroup *cg)
 	frozen = freeze_tree(cg, &h) == 0;
 	r = signal_each(cg, SIGKILL);
 
-	thaw_tree(cg, &h);
+	thaw_dying(cg);
 	while (!frozen && r > 0 && now_ms() < deadline) {
 		poll(NULL, 0, 2);
 		r = signal_each(cg, SIGKILL);
@@ -334,7 +376,7 @@ static int kill_by_rounds(const struct cgroup *cg)
 
 static int kill_all(const struct cgroup *cg)
 {
-	const struct cgroup_hierarchy *v2 = made_unified(cg), *h;
+	const struct cgroup_hierarchy *v2 = made_unified(cg);
 	char events[256];
 	int r;
 
@@ -345,7 +387,7 @@ static int kill_all(const struct cgroup *cg)
 	r = v2 ? cgroup_write_file(v2, "cgroup.kill", "1") : -ENOENT;
 	if (r == -ENOENT)
 		return kill_by_rounds(cg);
-	thaw_tree(cg, &h);
+	thaw_dying(cg);
 	return r;
 }
 

@@ -8,7 +8,11 @@
  * resolved inside the mount of config.json that it lies in, by the descriptor of that mount: its
  * name may lead elsewhere by now, as when the image's /proc is exchanged for a link
  * (CVE-2023-27561); under a profile the view hands over the mounts of its tree. Elsewhere it is
- * resolved inside the root; a missing one is nothing to hide.
+ * resolved inside the root, and there as well where a mount is not found at its name: a later one
+ * may lie over it, through a link of the image. A missing path is nothing to hide.
+ *
+ * What is masked comes first: the clone that makes a path read-only brings its masks along, and
+ * would lie over those that came later.
  *
  * Under a profile the usual lists are a floor: what the bundle leaves out is added.
  */
@@ -134,6 +138,7 @@ static int mask_plan(struct plan *plan, struct report *report, struct sbx_error 
 struct masking {
 	const struct run *run;
 	struct stat root;     /* of the container */
+	bool by_name;	      /* paths are resolved inside the root, whatever they lie in */
 	int directory, file;  /* the covers: an empty read-only tmpfs, a read-only null device */
 	struct fd_batch done; /* descriptors of paths that are dealt with */
 };
@@ -199,13 +204,14 @@ static bool is_absent(int r)
 }
 
 /* path by the mount that it lies in, where room_mounts kept that. */
-static int open_path(const struct run *run, const char *path)
+static int open_path(const struct masking *m, const char *path)
 {
+	const struct run *run = m->run;
 	const struct plan_mounts *mounts = &run->plan->mounts;
 	size_t i = room_mount_of(mounts, path);
 	const char *destination;
 
-	if (i == mounts->n || run->mount_fds[i] < 0 || !path_is_canonical(path))
+	if (m->by_name || i == mounts->n || run->mount_fds[i] < 0 || !path_is_canonical(path))
 		return path_open_in_root(run->rootfs_fd, path, O_PATH, 0);
 	destination = mounts->v[i].destination;
 	path += strcmp(destination, "/") == 0 ? 0 : strlen(destination);
@@ -228,7 +234,7 @@ static bool is_root(const struct masking *m, int target, const struct stat *st)
 static int open_target(const struct masking *m, const char *path, const char *no_root, int *ret_fd,
 		       struct stat *ret_st, struct sbx_error *err)
 {
-	cleanup_fd int fd = open_path(m->run, path);
+	cleanup_fd int fd = open_path(m, path);
 
 	if (is_absent(fd))
 		return 0;
@@ -298,20 +304,43 @@ static int apply_paths(struct masking *m, struct sbx_error *err)
 	const struct plan_mounts *mounts = &m->run->plan->mounts;
 	size_t i;
 
-	for (i = 0; i < mounts->readonly.n; i++) {
-		if (make_path_read_only(m, mounts->readonly.v[i], err) < 0)
-			return sbx_prefix(err, "make \"%s\" read-only", mounts->readonly.v[i]);
-	}
 	for (i = 0; i < mounts->masked.n; i++) {
 		if (mask_path(m, mounts->masked.v[i], err) < 0)
 			return sbx_prefix(err, "mask \"%s\"", mounts->masked.v[i]);
 	}
+	for (i = 0; i < mounts->readonly.n; i++) {
+		if (make_path_read_only(m, mounts->readonly.v[i], err) < 0)
+			return sbx_prefix(err, "make \"%s\" read-only", mounts->readonly.v[i]);
+	}
 	return 0;
+}
+
+/* Without mount ids (before Linux 5.8) none is. */
+static bool is_at_its_name(const struct run *run, size_t i)
+{
+	cleanup_fd int fd =
+		path_open_in_root(run->rootfs_fd, run->plan->mounts.v[i].destination, O_PATH, 0);
+	uint64_t named, kept;
+
+	return fd >= 0 && fd_mount_id(fd, &named) == 0 &&
+	       fd_mount_id(run->mount_fds[i], &kept) == 0 && named == kept;
+}
+
+static bool are_at_their_names(const struct run *run)
+{
+	size_t i;
+
+	for (i = 0; i < run->plan->mounts.n; i++) {
+		if (run->mount_fds[i] >= 0 && !is_at_its_name(run, i))
+			return false;
+	}
+	return true;
 }
 
 static int mask_apply(struct run *run, enum stage stage, struct sbx_error *err)
 {
 	struct masking m = {.run = run, .directory = -EBADF, .file = -EBADF};
+	bool found;
 	size_t i;
 	int r;
 
@@ -319,7 +348,12 @@ static int mask_apply(struct run *run, enum stage stage, struct sbx_error *err)
 		return 0;
 	if (fstat(run->rootfs_fd, &m.root) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "stat the root");
+	found = are_at_their_names(run);
 	r = apply_paths(&m, err);
+	if (r == 0 && !found) {
+		m.by_name = true;
+		r = apply_paths(&m, err);
+	}
 	fd_batch_add(&m.done, m.directory);
 	fd_batch_add(&m.done, m.file);
 	for (i = 0; i < run->plan->mounts.n; i++)

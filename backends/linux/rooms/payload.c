@@ -182,12 +182,14 @@ static int make_working_directory(struct run *run)
 static int enter_working_directory(struct run *run, struct sbx_error *err)
 {
 	const char *cwd = run->plan->process.process->cwd;
-	char now[PATH_MAX];
+	char now[PATH_MAX] = "";
 
 	/* Entered already with the set-up's rights, or now with the payload's. */
 	if (!run->cwd_entered && chdir(cwd) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "chdir to cwd (\"%s\")", cwd);
-	if (!getcwd(now, sizeof(now)) || now[0] != '/')
+	if (!getcwd(now, sizeof(now)) && errno != ENOENT)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "find out the working directory");
+	if (now[0] != '/')
 		return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
 				"the working directory \"%s\" is outside of the container's root",
 				cwd);

@@ -28,19 +28,21 @@ static int rlimits_plan(struct plan *plan, struct report *report, struct sbx_err
 
 static bool is_set_behind_fork(const struct run *run, const struct oci_rlimit *limit)
 {
-	bool filtered = run->plan->seccomp.bundle && room_filters_early(run->plan);
-
-	return run->is_exec && limit->resource == RLIMIT_NPROC && !filtered;
+	return run->is_exec && limit->resource == RLIMIT_NPROC && !room_forks_filtered(run->plan);
 }
 
-/* Without the privilege to raise it by one it is the limit itself. */
+/* Without the privilege to raise the hard limit there is room below that alone. */
 static int set_with_room_for_joiner(const struct rlimit *limit)
 {
 	struct rlimit more = *limit;
 
 	more.rlim_cur += more.rlim_cur < RLIM_INFINITY;
 	more.rlim_max += more.rlim_max < RLIM_INFINITY;
-	return setrlimit(RLIMIT_NPROC, &more) == 0 ? 0 : setrlimit(RLIMIT_NPROC, limit);
+	if (setrlimit(RLIMIT_NPROC, &more) == 0)
+		return 0;
+	more.rlim_max = limit->rlim_max;
+	more.rlim_cur -= more.rlim_cur > more.rlim_max;
+	return setrlimit(RLIMIT_NPROC, &more);
 }
 
 static int rlimits_apply(struct run *run, enum stage stage, struct sbx_error *err)

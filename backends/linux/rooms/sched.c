@@ -230,7 +230,8 @@ static unsigned flags_of(const struct oci_scheduler *s)
 }
 
 /* With the flag that a fork resets everything, exec's process gets everything behind the fork
- * again: that takes no privilege (sched(7)). */
+ * again: that takes no privilege (sched(7)). Where it cannot be set there, the process has all but
+ * the flag. */
 static int scheduler_apply(const struct run *run, const struct oci_scheduler *s, enum stage stage,
 			   struct sbx_error *err)
 {
@@ -264,7 +265,8 @@ static int sched_apply(struct run *run, enum stage stage, struct sbx_error *err)
 	if (!process)
 		return 0;
 	if (stage == STAGE_FORKED)
-		return process->scheduler && (flags_of(process->scheduler) & FLAG_RESET_ON_FORK)
+		return process->scheduler && !room_forks_filtered(run->plan) &&
+				       (flags_of(process->scheduler) & FLAG_RESET_ON_FORK)
 			       ? scheduler_apply(run, process->scheduler, stage, err)
 			       : 0;
 	r = affinity_apply(run, process, err);

@@ -51,6 +51,9 @@ static int pass_on(void *data)
 	    (msg_send(helper.sync_fd, &linux_protocol, MSG_LISTENER, NULL, 0, &fd, 1) < 0 ||
 	     protocol_expect(helper.sync_fd, MSG_LISTENING, NULL, NULL) < 0))
 		atomic_store(&helper.failed, true);
+	/* held here as well, the end of who listens would leave every call waiting */
+	if (fd >= 0)
+		close(fd);
 	return 0;
 }
 

@@ -109,6 +109,8 @@ int container_plan(struct container *c, const struct global_options *global,
 		rc = oci_parse(&c->arena, config.data, config.len, &c->spec, err);
 	if (rc == 0)
 		rc = open_rootfs(c, err);
+	else if (c->run.bundle_fd >= 0 && config.len && request->config_file)
+		rc = sbx_prefix(err, "--config \"%s\"", request->config_file);
 	if (rc == 0)
 		rc = inherit_extend_environment(&c->arena, c->spec, options.listen_fds, err);
 	if (rc == 0)

@@ -156,6 +156,8 @@ static int finish_create(struct container *c, const struct create_request *reque
 
 	if (request->console_socket) {
 		rc = sockets_send_fd(request->console_socket, run->tty_master_fd, "/dev/ptmx", err);
+		if (rc < 0)
+			sbx_prefix(err, "pass the terminal on");
 		cleanup_close_fd(&run->tty_master_fd);
 	}
 	if (rc == 0 && request->pidfd_socket)

@@ -47,7 +47,9 @@ static int print_help(struct sbx_error *err)
 {
 	cleanup_buf struct buf out = BUF_INIT;
 
-	buf_printf(&out, "usage: %s [OPTION...] VERB [ARGUMENT...]\n\nverbs:\n", PACKAGE_NAME);
+	buf_printf(&out,
+		   "usage: %s [OPTION...] VERB [ARGUMENT...]\n       %s help VERB\n\nverbs:\n",
+		   PACKAGE_NAME, PACKAGE_NAME);
 	for (size_t i = 0; i < cmds_n; i++)
 		buf_printf(&out, "  %-12s %s\n", cmds[i]->name, cmds[i]->help);
 	buf_puts(&out, "\noptions:\n");
@@ -254,6 +256,7 @@ static int run_verb(const struct cmd *cmd, const struct global_options *global, 
 	struct option_row *rows = calloc(cmd->rows_n + 1, sizeof(*rows));
 	struct invocation in = {
 		.global = global, .values = values, .rows = rows, .rows_n = cmd->rows_n};
+	static const char unknown[] = "unknown option";
 	int operand, rc;
 
 	if (!values || !rows)
@@ -264,7 +267,11 @@ static int run_verb(const struct cmd *cmd, const struct global_options *global, 
 	rc = options_parse(argc, argv, rows, cmd->rows_n + 1, cmd->stop_at_operand, values,
 			   &operand, err);
 	if (rc < 0)
-		rc = wrong_use(cmd->name, ", and global options stand before the verb", err);
+		rc = wrong_use(cmd->name,
+			       strncmp(err->message, unknown, strlen(unknown)) == 0
+				       ? ", and global options stand before the verb"
+				       : "",
+			       err);
 	else if (values[cmd->rows_n].value)
 		rc = print_verb_help(cmd, err);
 	else {
@@ -342,6 +349,11 @@ int main(int argc, char **argv)
 	}
 	version = invocation_flag(&in, "version");
 	help = invocation_flag(&in, "help") || is_help(argc - operand, argv + operand);
+	if (!version && !help && argc > 1 && operand >= argc) {
+		sbx_fail(&err, SBX_E_USAGE, 0,
+			 "no verb: \"%s\" is a global option, or the value of one", argv[argc - 1]);
+		return finish(&global, &err, wrong_use("", "", &err), 1);
+	}
 	if (version || help || operand >= argc)
 		return answer(version, help, &global, &err);
 	rc = open_log(&global, &err);

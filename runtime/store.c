@@ -73,9 +73,11 @@ static int check_component(struct walk *w, const struct stat *st, const char *pa
 		return sbx_fail(err, SBX_E_UNSAFE_PATH, 0, "\"%s\" is owned by uid %u", path,
 				(unsigned int)st->st_uid);
 	if (w->shared && !caller)
-		return sbx_fail(err, SBX_E_UNSAFE_PATH, 0,
-				"\"%s\" is owned by uid %u below a directory that all may write to",
-				path, (unsigned int)st->st_uid);
+		return sbx_fail(
+			err, SBX_E_UNSAFE_PATH, 0,
+			"\"%s\" is owned by uid %u, and must be the caller's: the directory "
+			"above may be written by all",
+			path, (unsigned int)st->st_uid);
 	if (writable && (last || !(st->st_mode & S_ISVTX)))
 		return sbx_fail(err, SBX_E_UNSAFE_PATH, 0, "\"%s\" is writable by group or others",
 				path);
@@ -264,7 +266,11 @@ int store_check_id(const char *id, struct sbx_error *err)
 	if (id[strspn(id, allowed)] != '\0' || strcmp(id, ".") == 0 || strcmp(id, "..") == 0)
 		return sbx_fail(
 			err, SBX_E_INVALID_ID, 0,
-			"invalid container id \"%s\": letters, digits and _ + . - are allowed", id);
+			"invalid container id \"%s\": letters, digits and _ + . - are allowed%s",
+			id,
+			strchr(id, '/') ? " (a bundle is given by --bundle; run alone takes one "
+					  "by its path)"
+					: "");
 	return 0;
 }
 

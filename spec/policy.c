@@ -101,7 +101,8 @@ static int check_command(const struct profile *profile, const struct strings *ar
 			args->n ? args->v[0] : "");
 	r = sbx_fail_at(err, SBX_E_GRANT_REQUIRED, "/command",
 			"start \"%s\": the profile gates commands, and no grant of class "
-			"command.start.v1 covers it",
+			"command.start.v1 covers it (this release takes no grants: its "
+			"\"command\" can only be allow)",
 			args->n ? args->v[0] : "");
 	json_writer_init(&w, &list, 0);
 	write_requirements(&w, args);

@@ -19,8 +19,8 @@ const struct option_row create_option_rows[RUN_OPTION_ROWS] = {
 	{"preserve-fds", 0, OPTION_VALUE, "N", "pass N descriptors after stdio and LISTEN_FDS"},
 	{"no-subreaper", 0, OPTION_FLAG, NULL, "accepted for other runtimes' callers"},
 	{"profile", 0, OPTION_VALUE, "FILE|NAME", "access profile"},
-	{"detach", 'd', OPTION_FLAG, NULL, "run: return when the process is started"},
-	{"keep", 0, OPTION_FLAG, NULL, "run: keep the container after its exit"},
+	{"detach", 'd', OPTION_FLAG, NULL, "return when the process is started"},
+	{"keep", 0, OPTION_FLAG, NULL, "keep the container after its exit"},
 };
 
 /* detach and keep are run's own, the last two. */

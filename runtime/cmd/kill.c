@@ -72,7 +72,8 @@ static int kill_one(const struct invocation *in, const char *id, struct sbx_erro
 	struct container c;
 
 	if (sig < 0)
-		return sbx_fail(err, SBX_E_USAGE, 0, "unknown signal \"%s\"", name);
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"unknown signal \"%s\" (a name as TERM, or 0 to 64)", name);
 	container_init(&c);
 	rc = container_open(&c, in->global, id, STORE_LOCK_NONE, err);
 	if (rc == 0)

@@ -91,7 +91,8 @@ static int print_list(const struct invocation *in, char **ids, struct sbx_error 
 	int rc;
 
 	if (format && strcmp(format, "json") != 0 && strcmp(format, "table") != 0)
-		return sbx_fail(err, SBX_E_USAGE, 0, "unknown format \"%s\"", format);
+		return sbx_fail(err, SBX_E_USAGE, 0, "unknown format \"%s\": table or json",
+				format);
 	list.form = format && strcmp(format, "json") == 0 ? FORM_JSON
 		    : invocation_flag(in, "quiet")	  ? FORM_IDS
 							  : FORM_TABLE;

@@ -12,6 +12,8 @@ static int pause_container(struct container *c, struct sbx_error *err)
 		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
 				"cannot pause a container that is %s: container not running",
 				status_name(status));
+	if (c->state.cgroup.n == 0)
+		return cgroup_fail_none(err, "freeze the processes");
 	return cgroup_freeze(&c->state.cgroup, err);
 }
 

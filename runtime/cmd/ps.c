@@ -81,7 +81,8 @@ static int run_ps(const struct invocation *in, struct sbx_error *err)
 	int rc;
 
 	if (format && strcmp(format, "json") != 0 && strcmp(format, "table") != 0)
-		return sbx_fail(err, SBX_E_USAGE, 0, "unknown format \"%s\"", format);
+		return sbx_fail(err, SBX_E_USAGE, 0, "unknown format \"%s\": table or json",
+				format);
 	container_init(&c);
 	rc = container_open(&c, in->global, in->argv[0], STORE_LOCK_NONE, err);
 	if (rc == 0)

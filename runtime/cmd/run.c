@@ -73,6 +73,12 @@ static int run_run(const struct invocation *in, struct sbx_error *err)
 		return rc;
 	request.id = in->argv[0];
 	if (strchr(in->argv[0], '/') || strcmp(in->argv[0], ".") == 0) {
+		if (invocation_value(in, "bundle"))
+			return sbx_fail(
+				err, SBX_E_USAGE, 0,
+				"run takes one bundle, by --bundle or as \"%s\" (an argument "
+				"with a slash is no container's name)",
+				in->argv[0]);
 		request.bundle = in->argv[0];
 		request.id = id;
 		rc = generate_id(id, err);

@@ -294,6 +294,25 @@ load helpers
 
 # ---- options in every spelling ---------------------------------------------------------------------
 
+@test 'a word that is taken for something else is named' {
+	run_sbx run -b "$BUNDLE" "$BUNDLE/."
+	assert_error "run takes one bundle, by --bundle or as \"$BUNDLE/.\""
+	run "$SBX_RUNTIME" --root list
+	assert_failure 1
+	assert_output --partial 'no verb: "list" is a global option, or the value of one'
+	run_sbx create ./bundle
+	assert_error 'a bundle is given by --bundle'
+	echo '{' >"$BUNDLE/other.json"
+	run_container -f other.json
+	assert_error '--config "other.json": parse config.json'
+	run_sbx list --format yaml
+	assert_error 'unknown format "yaml": table or json'
+	run_sbx state --bundle x
+	assert_error 'global options stand before the verb'
+	run_sbx create --bundle
+	refute_stderr 'global options stand before the verb'
+}
+
 @test 'options: --x y, --x=y, -x y and the single-dash long form' {
 	set_args true
 	run_sbx run --bundle "$BUNDLE" "$ID-1"

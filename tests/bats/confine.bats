@@ -390,6 +390,17 @@ attack_reaches() {
 	assert_status 0
 }
 
+@test 'report: a workspace that the bundle has read-only is said to be so' {
+	edit_config '.root.readonly = true | .mounts |= map(select(.destination != "/workspace"))'
+	use_profile .
+	run_sbx report --bundle "$BUNDLE"
+	jq -e '.entries[] | select(.feature == "workspace.write").detail | endswith("allowed, but the bundle has it read-only")' \
+		<<<"$output"
+	edit_config '.root.readonly = false' # the control
+	run_sbx report --bundle "$BUNDLE"
+	jq -e '.entries[] | select(.feature == "workspace.write").detail | endswith("allowed")' <<<"$output"
+}
+
 @test 'report: the closure is printed' {
 	use_profile '.host.read = "deny"'
 	report_of

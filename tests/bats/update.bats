@@ -60,16 +60,16 @@ setup() {
 	[ "$(value cpu cpu.idle cpu.idle)" = 0 ]
 }
 
-@test 'a container without a cgroup: update, ps and events say what would help' {
+@test 'a container without a cgroup: update, ps, events and pause say what would help' {
 	local verb
 
 	set_args sleep 1000
 	sbx_detached --cgroup-manager disabled create --bundle "$BUNDLE" "$ID"
 	assert_status 0
-	for verb in 'update --pids-limit 20' ps 'events --stats'; do
+	for verb in 'update --pids-limit 20' ps 'events --stats' pause; do
 		# shellcheck disable=SC2086 # words
 		run_sbx $verb "$ID"
-		assert_error 'of a container that has no cgroup (have a group delegated'
+		assert_error 'of a container that has no cgroup (make it without --cgroup-manager disabled'
 		assert_stderr --systemd-cgroup
 	done
 }

@@ -126,8 +126,9 @@ const char *cgroup_hierarchy_name(const struct cgroup_hierarchy *h)
 int cgroup_fail_none(struct sbx_error *err, const char *what)
 {
 	return sbx_fail(err, SBX_E_UNSUPPORTED, 0,
-			"%s of a container that has no cgroup (have a group delegated before it is "
-			"made, by a unit of systemd with Delegate=yes, or give --systemd-cgroup)",
+			"%s of a container that has no cgroup (make it without --cgroup-manager "
+			"disabled; an ordinary user needs a group that is delegated before, by a "
+			"unit of systemd with Delegate=yes or by --systemd-cgroup)",
 			what);
 }
 

@@ -138,7 +138,7 @@ static int mask_plan(struct plan *plan, struct report *report, struct sbx_error 
 struct masking {
 	const struct run *run;
 	struct stat root;     /* of the container */
-	bool by_name;	      /* paths are resolved inside the root, whatever they lie in */
+	bool by_name;	      /* once more, by what the names lead to in the root */
 	int directory, file;  /* the covers: an empty read-only tmpfs, a read-only null device */
 	struct fd_batch done; /* descriptors of paths that are dealt with */
 };
@@ -204,37 +204,50 @@ static bool is_absent(int r)
 }
 
 /* path by the mount that it lies in, where room_mounts kept that. */
-static int open_path(const struct masking *m, const char *path)
+static int open_path(const struct run *run, const char *path)
 {
-	const struct run *run = m->run;
 	const struct plan_mounts *mounts = &run->plan->mounts;
 	size_t i = room_mount_of(mounts, path);
 	const char *destination;
 
-	if (m->by_name || i == mounts->n || run->mount_fds[i] < 0 || !path_is_canonical(path))
+	if (i == mounts->n || run->mount_fds[i] < 0 || !path_is_canonical(path))
 		return path_open_in_root(run->rootfs_fd, path, O_PATH, 0);
 	destination = mounts->v[i].destination;
 	path += strcmp(destination, "/") == 0 ? 0 : strlen(destination);
 	return path_open_in_root(run->mount_fds[i], *path ? path : "/", O_PATH, 0);
 }
 
+/* Without mount ids (before Linux 5.8) none is. */
+static bool is_same_mount(int fd, int other)
+{
+	uint64_t id, other_id;
+
+	return fd_mount_id(fd, &id) == 0 && fd_mount_id(other, &other_id) == 0 && id == other_id;
+}
+
+/* What path names in the root, unless that was found by the mount, and dealt with. */
+static int open_by_name(const struct run *run, const char *path)
+{
+	cleanup_fd int fd = path_open_in_root(run->rootfs_fd, path, O_PATH, 0);
+	cleanup_fd int done = fd < 0 ? fd : open_path(run, path);
+
+	return done >= 0 && is_same_mount(fd, done) ? -ENOENT : take_fd(&fd);
+}
+
 /* A link in the image may lead to the root as well. Without mount ids (before Linux 5.8) a bind of
  * the root elsewhere looks the same, and none is refused. */
 static bool is_root(const struct masking *m, int target, const struct stat *st)
 {
-	uint64_t root_mount, mount;
-
 	/* most are on another file system, which tells it cheaply */
 	return m->root.st_ino == st->st_ino && m->root.st_dev == st->st_dev &&
-	       fd_mount_id(m->run->rootfs_fd, &root_mount) == 0 &&
-	       fd_mount_id(target, &mount) == 0 && root_mount == mount;
+	       is_same_mount(m->run->rootfs_fd, target);
 }
 
 /* O_PATH of what is to be hidden or made read-only. 1, 0 where nothing is there, or the error. */
 static int open_target(const struct masking *m, const char *path, const char *no_root, int *ret_fd,
 		       struct stat *ret_st, struct sbx_error *err)
 {
-	cleanup_fd int fd = open_path(m, path);
+	cleanup_fd int fd = m->by_name ? open_by_name(m->run, path) : open_path(m->run, path);
 
 	if (is_absent(fd))
 		return 0;
@@ -315,15 +328,12 @@ static int apply_paths(struct masking *m, struct sbx_error *err)
 	return 0;
 }
 
-/* Without mount ids (before Linux 5.8) none is. */
 static bool is_at_its_name(const struct run *run, size_t i)
 {
 	cleanup_fd int fd =
 		path_open_in_root(run->rootfs_fd, run->plan->mounts.v[i].destination, O_PATH, 0);
-	uint64_t named, kept;
 
-	return fd >= 0 && fd_mount_id(fd, &named) == 0 &&
-	       fd_mount_id(run->mount_fds[i], &kept) == 0 && named == kept;
+	return fd >= 0 && is_same_mount(fd, run->mount_fds[i]);
 }
 
 static bool are_at_their_names(const struct run *run)

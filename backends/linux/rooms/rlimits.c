@@ -12,6 +12,7 @@
  * least that the kernel writes.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <sys/resource.h>
 
 #include "backends/linux/room.h"
@@ -45,6 +46,21 @@ static int set_with_room_for_joiner(const struct rlimit *limit)
 	return setrlimit(RLIMIT_NPROC, &more);
 }
 
+static int fail_limit(const struct oci_rlimit *limit, struct sbx_error *err)
+{
+	int cause = errno;
+	struct rlimit now = {0};
+	char hint[128] = "";
+
+	if (cause == EPERM && getrlimit((int)limit->resource, &now) == 0)
+		snprintf(hint, sizeof(hint),
+			 " (more than %llu, the hard limit of the caller, needs CAP_SYS_RESOURCE)",
+			 (unsigned long long)now.rlim_max);
+	return sbx_fail(err, SBX_E_SYSTEM, cause, "set %s to %llu (soft) and %llu (hard)%s",
+			limit->type, (unsigned long long)limit->soft,
+			(unsigned long long)limit->hard, hint);
+}
+
 static int rlimits_apply(struct run *run, enum stage stage, struct sbx_error *err)
 {
 	const struct oci_process *process = room_process(run->plan);
@@ -63,11 +79,7 @@ static int rlimits_apply(struct run *run, enum stage stage, struct sbx_error *er
 			    ? set_with_room_for_joiner(&limit)
 			    : setrlimit(process->rlimits[i].resource, &limit);
 		if (r < 0)
-			return sbx_fail(err, SBX_E_SYSTEM, errno,
-					"set %s to %llu (soft) and %llu (hard)",
-					process->rlimits[i].type,
-					(unsigned long long)process->rlimits[i].soft,
-					(unsigned long long)process->rlimits[i].hard);
+			return fail_limit(&process->rlimits[i], err);
 	}
 	if (stage != STAGE_FORKED && run->plan->policy->confined &&
 	    setrlimit(RLIMIT_CORE, &no_core) < 0)

@@ -58,8 +58,9 @@ static int set_owner_and_size(const struct oci_process *process, int slave, stru
 	if (fstat(slave, &st) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "stat the terminal");
 	if (st.st_uid != process->user.uid && fchown(slave, process->user.uid, (gid_t)-1) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, errno, "give the terminal to uid %u",
-				process->user.uid);
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "give the terminal to uid %u%s",
+				process->user.uid,
+				errno == EINVAL ? " (linux.uidMappings does not have it)" : "");
 	return 0;
 }
 

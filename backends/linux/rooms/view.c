@@ -109,6 +109,17 @@ static void report_sockets(const struct plan *plan, struct report *report)
 		   folder);
 }
 
+/* Where the bundle makes read-only what the profile would let be written. */
+static bool is_read_only(const struct plan *plan, const char *path)
+{
+	size_t i = room_mount_of(&plan->mounts, path);
+
+	if (i == plan->mounts.n)
+		return plan->spec->root_readonly;
+	return ((plan->mounts.v[i].attr_set | plan->mounts.v[i].attr_set_recursive) &
+		MOUNT_ATTR_RDONLY) != 0;
+}
+
 static void report_rules(const struct plan *plan, struct report *report)
 {
 	const struct policy *policy = plan->policy;
@@ -123,7 +134,11 @@ static void report_rules(const struct plan *plan, struct report *report)
 			   rule->path, rule->read ? "allowed" : "not in view");
 		snprintf(feature, sizeof(feature), "%s.write", rule->feature);
 		report_add(report, feature, "mount+landlock", OUTCOME_ENFORCED, WRITE_BIT, "%s: %s",
-			   rule->path, rule->write ? "allowed" : "read-only");
+			   rule->path,
+			   !rule->write ? "read-only"
+			   : is_read_only(plan, rule->path)
+				   ? "allowed, but the bundle has it read-only"
+				   : "allowed");
 	}
 }
 

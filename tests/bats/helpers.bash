@@ -318,6 +318,11 @@ wait_until() {
 	done
 }
 
+# has_ended PID: it is gone, or waits for its parent to ask.
+has_ended() {
+	! grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$1/status"
+}
+
 status_is() {
 	[ "$(container_status)" = "$1" ]
 }

@@ -224,7 +224,7 @@ assert_damaged() {
 		run_sbx delete --force "$ID"
 		assert_status 0
 		assert_equal "$output$stderr" ''
-		refute kill -0 "$pid"
+		wait_until 5 has_ended "$pid"
 		assert_no_leaks
 	done
 }
@@ -289,7 +289,7 @@ groups_below() {
 	assert_status 0
 	grep -q 'default name' "$BATS_TEST_TMPDIR/log"
 	assert_equal "$(groups_below "/sbx/$ID")" ''
-	refute kill -0 "$pid"
+	wait_until 5 has_ended "$pid"
 }
 
 @test 'a damaged state: no hook runs' {

@@ -220,7 +220,7 @@ group_of() {
 	run_sbx exec "$OTHER" true # control: it is whole
 	assert_status 0
 	run_sbx delete --force "$OTHER"
-	refute kill -0 "$pid" 2>/dev/null
+	wait_until 5 has_ended "$pid"
 }
 
 @test 'daemon-reload: a terminal still opens, and devices are filtered as before' {
@@ -305,7 +305,7 @@ at_stage() {
 	rm "$ROOT/$ID/state"
 	run_sbx delete --force "$ID"
 	assert_status 0
-	refute kill -0 "$pid" 2>/dev/null
+	wait_until 5 has_ended "$pid"
 	[ ! -e "$SCOPE" ]
 	OTHER=other$$ # of another id, under the same name: not this one's
 	set_args sleep 1000

@@ -553,7 +553,7 @@ CPUS='grep Cpus_allowed_list /proc/self/status | cut -f2'
 		done
 	done
 	grep -q 'cannot exec in a container that is not running' "$said"
-	run grep -vE 'cannot exec in a container that is not running|container does not exist' "$said"
+	run grep -vE 'cannot exec in a container that is not running|container does not exist|is being created or deleted' "$said"
 	assert_output ''
 }
 

@@ -42,6 +42,16 @@ static int open_bundle(struct container *c, const struct create_request *request
 	return 0;
 }
 
+static int parse_config(struct container *c, const struct create_request *request,
+			const struct buf *config, struct sbx_error *err)
+{
+	int rc = oci_parse(&c->arena, config->data, config->len, &c->spec, err);
+
+	return rc < 0 && request->config_file
+		       ? sbx_prefix(err, "--config \"%s\"", request->config_file)
+		       : rc;
+}
+
 static int open_rootfs(struct container *c, struct sbx_error *err)
 {
 	const char *path = c->spec->root_path;
@@ -106,11 +116,9 @@ int container_plan(struct container *c, const struct global_options *global,
 	int rc = open_bundle(c, request, &config, err);
 
 	if (rc == 0)
-		rc = oci_parse(&c->arena, config.data, config.len, &c->spec, err);
+		rc = parse_config(c, request, &config, err);
 	if (rc == 0)
 		rc = open_rootfs(c, err);
-	else if (c->run.bundle_fd >= 0 && config.len && request->config_file)
-		rc = sbx_prefix(err, "--config \"%s\"", request->config_file);
 	if (rc == 0)
 		rc = inherit_extend_environment(&c->arena, c->spec, options.listen_fds, err);
 	if (rc == 0)

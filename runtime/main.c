@@ -256,7 +256,6 @@ static int run_verb(const struct cmd *cmd, const struct global_options *global, 
 	struct option_row *rows = calloc(cmd->rows_n + 1, sizeof(*rows));
 	struct invocation in = {
 		.global = global, .values = values, .rows = rows, .rows_n = cmd->rows_n};
-	static const char unknown[] = "unknown option";
 	int operand, rc;
 
 	if (!values || !rows)
@@ -268,9 +267,7 @@ static int run_verb(const struct cmd *cmd, const struct global_options *global, 
 			   &operand, err);
 	if (rc < 0)
 		rc = wrong_use(cmd->name,
-			       strncmp(err->message, unknown, strlen(unknown)) == 0
-				       ? ", and global options stand before the verb"
-				       : "",
+			       rc == -ENOENT ? ", and global options stand before the verb" : "",
 			       err);
 	else if (values[cmd->rows_n].value)
 		rc = print_verb_help(cmd, err);

@@ -114,10 +114,12 @@ int options_parse(int argc, char **argv, const struct option_row *rows, size_t r
 		size_t i = 0;
 		int rc;
 
-		if (found == '?')
-			return sbx_fail(err, SBX_E_USAGE, 0, "unknown option \"%s\"",
-					optopt > 0 && optopt < 256 ? (char[]){'-', (char)optopt, 0}
-								   : argv[optind - 1]);
+		if (found == '?') {
+			sbx_fail(err, SBX_E_USAGE, 0, "unknown option \"%s\"",
+				 optopt > 0 && optopt < 256 ? (char[]){'-', (char)optopt, 0}
+							    : argv[optind - 1]);
+			return -ENOENT;
+		}
 		if (found == ':')
 			return sbx_fail(err, SBX_E_USAGE, 0, "option \"%s\" requires an argument",
 					argv[optind - 1]);

@@ -14,7 +14,8 @@
 /*
  * Decode argv[1..] by rows into values (one per row, zeroed by the caller). Options end at the
  * first operand where stop_at_operand, else they may stand anywhere. *ret_operand is the index of
- * the first operand; argv is reordered and single-dash long names are rewritten. 0 or -EINVAL.
+ * the first operand; argv is reordered and single-dash long names are rewritten. 0, -ENOENT where
+ * rows have no such option, -EINVAL.
  */
 int options_parse(int argc, char **argv, const struct option_row *rows, size_t rows_n,
 		  bool stop_at_operand, struct option_values *values, int *ret_operand,

@@ -86,16 +86,13 @@ static int list_all(const struct invocation *in, char **ids, struct listing *lis
 static int print_list(const struct invocation *in, char **ids, struct sbx_error *err)
 {
 	cleanup_buf struct buf out = BUF_INIT;
-	const char *format = invocation_value(in, "format");
 	struct listing list = {.out = &out};
-	int rc;
+	bool json;
+	int rc = output_read_format(in, &json, err);
 
-	if (format && strcmp(format, "json") != 0 && strcmp(format, "table") != 0)
-		return sbx_fail(err, SBX_E_USAGE, 0, "unknown format \"%s\": table or json",
-				format);
-	list.form = format && strcmp(format, "json") == 0 ? FORM_JSON
-		    : invocation_flag(in, "quiet")	  ? FORM_IDS
-							  : FORM_TABLE;
+	if (rc < 0)
+		return rc;
+	list.form = json ? FORM_JSON : invocation_flag(in, "quiet") ? FORM_IDS : FORM_TABLE;
 	json_writer_init(&list.w, &out, 0);
 	if (list.form == FORM_JSON)
 		json_begin_array(&list.w, NULL);

@@ -3,12 +3,23 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "config.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/log.h"
 #include "runtime/cmd/output.h"
+
+int output_read_format(const struct invocation *in, bool *ret_json, struct sbx_error *err)
+{
+	const char *format = invocation_value(in, "format");
+
+	*ret_json = format && strcmp(format, "json") == 0;
+	if (!format || *ret_json || strcmp(format, "table") == 0)
+		return 0;
+	return sbx_fail(err, SBX_E_USAGE, 0, "unknown format \"%s\": table or json", format);
+}
 
 int output_print(struct buf *text, struct sbx_error *err)
 {

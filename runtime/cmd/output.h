@@ -8,6 +8,9 @@
 #include "runtime/base/error.h"
 #include "runtime/cmd.h"
 
+/* Whether --format asks for JSON and not for a table. SBX_E_USAGE where it is neither. */
+int output_read_format(const struct invocation *in, bool *ret_json, struct sbx_error *err);
+
 /* Write text and, where it is missing, a final newline. 0 or -errno. */
 int output_print(struct buf *text, struct sbx_error *err);
 

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
@@ -76,17 +75,16 @@ static int list_processes(struct container *c, bool json, struct sbx_error *err)
 
 static int run_ps(const struct invocation *in, struct sbx_error *err)
 {
-	const char *format = invocation_value(in, "format");
 	struct container c;
-	int rc;
+	bool json;
+	int rc = output_read_format(in, &json, err);
 
-	if (format && strcmp(format, "json") != 0 && strcmp(format, "table") != 0)
-		return sbx_fail(err, SBX_E_USAGE, 0, "unknown format \"%s\": table or json",
-				format);
+	if (rc < 0)
+		return rc;
 	container_init(&c);
 	rc = container_open(&c, in->global, in->argv[0], STORE_LOCK_NONE, err);
 	if (rc == 0)
-		rc = list_processes(&c, format && strcmp(format, "json") == 0, err);
+		rc = list_processes(&c, json, err);
 	container_release(&c);
 	return rc;
 }

@@ -453,7 +453,7 @@ propagate() {
 
 # What is missing in a link's text is made, and leads no further.
 @test 'nor does one by way of a folder that is missing' {
-	local config destination
+	local config words
 
 	mkdir "$BUNDLE/rootfs/vol"
 	ln -s /missing/../proc "$BUNDLE/rootfs/vol/proc"
@@ -461,17 +461,11 @@ propagate() {
 	ln -s /missing/../proc/sys/kernel/core_pattern "$BUNDLE/rootfs/vol/file"
 	echo x >"$HOST/file"
 	config=$(cat "$BUNDLE/config.json")
-	for destination in /vol/sys /vol/proc/1 /vol/proc/sys; do
+	for words in '/vol/sys tmpfs tmpfs' '/vol/proc/1 tmpfs tmpfs' '/vol/proc/sys tmpfs tmpfs' \
+		"/vol/file bind $HOST/file bind" "/vol/proc/sys/kernel/core_pattern bind $HOST/file bind"; do
 		echo "$config" >"$BUNDLE/config.json"
-		mount_at "$destination" tmpfs tmpfs
-		run_container
-		assert_status 1
-		assert_error 'no such file or directory'
-		rm -rf "$BUNDLE/rootfs/missing"
-	done
-	for destination in /vol/file /vol/proc/sys/kernel/core_pattern; do
-		echo "$config" >"$BUNDLE/config.json"
-		mount_at "$destination" bind "$HOST/file" bind
+		# shellcheck disable=SC2086 # words
+		mount_at $words
 		run_container
 		assert_status 1
 		assert_error 'no such file or directory'

@@ -176,15 +176,20 @@ create_container() {
 	assert_error 'container not paused'
 }
 
-@test 'a paused container dies by kill and by delete --force, and is thawed' {
-	start_sleeper
-	run_sbx pause "$ID"
-	assert_status 0
-	run_sbx kill "$ID" KILL
+# dies_by_kill [OPTION] CONTAINER
+dies_by_kill() {
+	run_sbx kill "$@" KILL
 	assert_status 0
 	wait_until 5 status_is stopped
 	run_sbx delete "$ID"
 	assert_status 0
+}
+
+@test 'a paused container dies by kill and by delete --force, and is thawed' {
+	start_sleeper
+	run_sbx pause "$ID"
+	assert_status 0
+	dies_by_kill "$ID"
 	start_sleeper
 	run_sbx pause "$ID"
 	run_sbx delete "$ID"
@@ -216,18 +221,10 @@ create_container() {
 	[ ! -e "$dir" ]
 	start_sleeper
 	freeze_below
-	run_sbx kill "$ID" KILL
-	assert_status 0
-	wait_until 5 status_is stopped
-	run_sbx delete "$ID"
-	assert_status 0
+	dies_by_kill "$ID"
 	start_sleeper
 	freeze_below
-	run_sbx kill --all "$ID" KILL
-	assert_status 0
-	wait_until 5 status_is stopped
-	run_sbx delete "$ID"
-	assert_status 0
+	dies_by_kill --all "$ID"
 	assert_no_leaks
 }
 

@@ -176,7 +176,7 @@ int cgroup_thaw(const struct cgroup *cg, struct sbx_error *err);
 bool cgroup_is_frozen(const struct cgroup *cg);
 
 /* SIGKILL was sent: what a freezer of v1 holds, in the groups below too, dies only when it is
- * thawed. */
+ * thawed. 0 or -errno. */
 int cgroup_let_die(const struct cgroup *cg, struct sbx_error *err);
 
 /* WHAT cannot be done for want of a group; what would help is said with it. -errno. */

@@ -18,7 +18,7 @@
 #include "runtime/profile_sources.h"
 
 static int open_bundle(struct container *c, const struct create_request *request,
-		       struct buf *config, struct sbx_error *err)
+		       struct sbx_error *err)
 {
 	const char *name = request->config_file ? request->config_file : "config.json";
 	char path[PATH_MAX];
@@ -31,21 +31,21 @@ static int open_bundle(struct container *c, const struct create_request *request
 	c->run.bundle_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (c->run.bundle_fd < 0 || !c->state.bundle)
 		return sbx_fail(err, SBX_E_INVALID_CONFIG, errno, "open bundle \"%s\"", path);
-	rc = fd_read_file_at(c->run.bundle_fd, name, CONTAINER_CONFIG_BYTES_MAX, config);
+	rc = fd_read_file_at(c->run.bundle_fd, name, CONTAINER_CONFIG_BYTES_MAX, &c->config);
 	if (rc < 0)
 		return fd_fail_read(err, SBX_E_INVALID_CONFIG, rc, "read \"%s\" of bundle \"%s\"%s",
 				    name, path,
 				    rc == -ENOENT ? " (`spec` writes one; run takes a bundle by a "
 						    "path with a slash)"
 						  : "");
-	prefault_heap(config->len);
+	prefault_heap(c->config.len);
 	return 0;
 }
 
 static int parse_config(struct container *c, const struct create_request *request,
-			const struct buf *config, struct sbx_error *err)
+			struct sbx_error *err)
 {
-	int rc = oci_parse(&c->arena, config->data, config->len, &c->spec, err);
+	int rc = oci_parse(&c->arena, c->config.data, c->config.len, &c->spec, err);
 
 	return rc < 0 && request->config_file
 		       ? sbx_prefix(err, "--config \"%s\"", request->config_file)
@@ -97,7 +97,6 @@ static int resolve_policy(struct container *c, const struct plan_options *plan,
 int container_plan(struct container *c, const struct global_options *global,
 		   const struct create_request *request, struct sbx_error *err)
 {
-	cleanup_buf struct buf config = BUF_INIT;
 	struct plan_options options = {
 		.id = request->id,
 		.no_pivot = request->no_pivot,
@@ -113,10 +112,10 @@ int container_plan(struct container *c, const struct global_options *global,
 		.config = request->config_file,
 		.bundle_name = request->bundle,
 	};
-	int rc = open_bundle(c, request, &config, err);
+	int rc = open_bundle(c, request, err);
 
 	if (rc == 0)
-		rc = parse_config(c, request, &config, err);
+		rc = parse_config(c, request, err);
 	if (rc == 0)
 		rc = open_rootfs(c, err);
 	if (rc == 0)

@@ -20,6 +20,7 @@
 #include "hooks/hooks.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/kernel.h"
 #include "runtime/base/log.h"
 #include "runtime/base/prefault.h"
 #include "runtime/base/proc.h"
@@ -52,6 +53,7 @@ void container_release(struct container *c)
 	cleanup_close_fd(&c->dir_fd);
 	if (c->store.root_fd >= 0)
 		store_close(&c->store);
+	buf_release(&c->config);
 	arena_release(&c->arena);
 }
 
@@ -92,21 +94,18 @@ static int fill_state(struct container *c, const char *id)
 	return proc_start_time(getpid(), &state->creator_start_ticks);
 }
 
-/* The copy that later verbs read: the document as it was parsed. */
+/* What later verbs read. config.json is stored as it was read, whatever may since stand in the
+ * bundle. */
 static int store_documents(struct container *c, struct sbx_error *err)
 {
 	cleanup_buf struct buf text = BUF_INIT;
 	struct json_writer w;
 	int rc;
 
-	json_writer_init(&w, &text, 0);
-	json_write_node(&w, NULL, c->spec->json);
-	rc = buf_failed(&text)
-		     ? -ENOMEM
-		     : fd_replace_file_at(c->dir_fd, "config.json", text.data, text.len, 0600);
+	rc = fd_replace_file_at(c->dir_fd, "config.json", c->config.data, c->config.len, 0600);
+	buf_release(&c->config);
 	if (rc < 0 || !c->policy->profile)
 		return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "store config.json") : 0;
-	buf_reset(&text);
 	json_writer_init(&w, &text, 0);
 	profile_write(&w, NULL, c->policy->profile);
 	rc = buf_failed(&text)
@@ -294,8 +293,11 @@ static void store_started(struct container *c)
 /* For delete --force, should a poststart hook hang. */
 static int name_starter(struct container *c, struct sbx_error *err)
 {
-	int rc = proc_start_time(getpid(), &c->state.creator_start_ticks);
+	int rc;
 
+	if (c->run.pid > 0)
+		return 0; /* the creator itself */
+	rc = proc_start_time(getpid(), &c->state.creator_start_ticks);
 	if (rc < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -rc, "read the own start time");
 	c->state.creator_pid = getpid();
@@ -310,7 +312,7 @@ static int name_starter(struct container *c, struct sbx_error *err)
  */
 static int check_executed(const struct container_state *state, struct sbx_error *err)
 {
-	cleanup_fd int pidfd = proc_open_pidfd(state->pid, state->pid_start_ticks);
+	cleanup_fd int pidfd = sys_pidfd_open(state->pid, 0);
 	char name[PROC_NAME_BYTES];
 	struct pollfd end = {.fd = pidfd, .events = POLLIN};
 

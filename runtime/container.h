@@ -21,6 +21,7 @@ struct container {
 	struct store store;
 	int dir_fd; /* the container's locked directory in the store */
 	struct container_state state;
+	struct buf config; /* create, run: the text of config.json, for the store's copy */
 	struct oci_spec *spec;
 	struct policy *policy;
 	struct host_facts host;

@@ -22,7 +22,7 @@
 #include <yajl/yajl_parse.h>
 
 #include "runtime/base/cleanup.h"
-#include "spec/utf8.h"
+#include "runtime/base/text.h"
 
 #define FEW_KEYS	  16
 #define TEXT_BLOCK_BYTES  2048
@@ -183,7 +183,7 @@ static int check_bytes(struct builder *b)
 		} else if (data[i] == '\0') {
 			return refuse(b, -EINVAL, i, NULL, "a NUL byte is not allowed");
 		} else {
-			n = utf8_sequence_len(data + i, b->len - i);
+			n = text_utf8_length(data + i, b->len - i);
 			if (n == 0)
 				return refuse(b, -EINVAL, i, NULL, "the bytes are not UTF-8");
 			i += n;

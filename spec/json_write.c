@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "spec/utf8.h"
+#include "runtime/base/text.h"
 
 void json_writer_init(struct json_writer *w, struct buf *out, int indent)
 {
@@ -33,7 +33,7 @@ static void new_line(struct json_writer *w)
 	}
 }
 
-/* The escape of a byte below 0x80 that may not stand as it is, else NULL. */
+/* The escape of a byte below 0x80 that may not stand as it is. */
 static const char *escape_of(unsigned char c, char scratch[8])
 {
 	switch (c) {
@@ -48,10 +48,14 @@ static const char *escape_of(unsigned char c, char scratch[8])
 	case '\t':
 		return "\\t";
 	}
-	if (c >= 0x20 && c != 0x7f)
-		return NULL;
 	snprintf(scratch, 8, "\\u%04x", c);
 	return scratch;
+}
+
+/* What stands for itself, one byte long. */
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
 static void put_quoted(struct buf *out, const char *text)
@@ -62,16 +66,13 @@ static void put_quoted(struct buf *out, const char *text)
 
 	buf_putc(out, '"');
 	while (left > 0) {
-		size_t n = utf8_sequence_len(text, left);
-		const char *escape = n == 0   ? "\\ufffd"
-				     : n == 1 ? escape_of((unsigned char)*text, scratch)
-					      : NULL;
+		bool plain = is_plain((unsigned char)*text);
+		size_t n = plain ? 1 : text_utf8_length(text, left);
 
-		if (n == 0)
-			n = 1;
-		if (escape) {
+		if (!plain && n <= 1) {
 			buf_append(out, run, (size_t)(text - run));
-			buf_puts(out, escape);
+			buf_puts(out, n ? escape_of((unsigned char)*text, scratch) : "\\ufffd");
+			n = 1;
 			run = text + n;
 		}
 		text += n;

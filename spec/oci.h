@@ -320,7 +320,7 @@ struct oci_spec {
 	struct oci_hooks hooks;
 	struct oci_key_values annotations;
 	struct oci_linux linux_;      /* zeroed where the object is absent */
-	const struct json_node *json; /* the document, for copies */
+	const struct json_node *json; /* the document, for pointers into it */
 };
 
 /* Parse and check config.json bytes. SBX_E_INVALID_JSON or SBX_E_INVALID_CONFIG with the pointer.

@@ -58,17 +58,22 @@ void buf_putc(struct buf *buf, char c)
 void buf_printf(struct buf *buf, const char *fmt, ...)
 {
 	va_list args, again;
+	size_t room;
 	int len;
 
+	if (!reserve(buf, 0))
+		return;
+	room = buf->cap - buf->len;
 	va_start(args, fmt);
 	va_copy(again, args);
-	len = vsnprintf(NULL, 0, fmt, args);
-	if (len < 0) {
-		buf->failed = true;
-	} else if (reserve(buf, (size_t)len)) {
+	len = vsnprintf(buf->data + buf->len, room, fmt, args);
+	if (len >= 0 && (size_t)len >= room && reserve(buf, (size_t)len))
 		vsnprintf(buf->data + buf->len, (size_t)len + 1, fmt, again);
+	if (len < 0)
+		buf->failed = true;
+	if (!buf->failed)
 		buf->len += (size_t)len;
-	}
+	buf->data[buf->len] = '\0';
 	va_end(again);
 	va_end(args);
 }

@@ -143,9 +143,10 @@ bool proc_find(pid_t pid, uint64_t start_ticks, char name[PROC_NAME_BYTES])
 		return false;
 	if (rc < 0)
 		return pid_exists(pid); /* cannot be told apart: rather busy than deleted */
+	if (stat.start_ticks != start_ticks)
+		return false;
 	memcpy(name, stat.name, sizeof(stat.name));
-	return stat.start_ticks == start_ticks && stat.state != 'Z' && stat.state != 'X' &&
-	       stat.state != 'x';
+	return stat.state != 'Z' && stat.state != 'X' && stat.state != 'x';
 }
 
 bool proc_is_alive(pid_t pid, uint64_t start_ticks)

@@ -20,8 +20,8 @@ int proc_parent(pid_t pid, pid_t *ret_parent);
 /* True while the process (pid, start) exists and is no zombie. */
 bool proc_is_alive(pid_t pid, uint64_t start_ticks);
 
-/* The same; name becomes what the process is called (/proc/PID/stat field 2), "" where that cannot
- * be read. Only kernel threads have names of more than 15 bytes. */
+/* The same; name becomes what the process, were it a zombie, is called (/proc/PID/stat field 2), ""
+ * where that cannot be read. Only kernel threads have names of more than 15 bytes. */
 #define PROC_NAME_BYTES 64
 bool proc_find(pid_t pid, uint64_t start_ticks, char name[PROC_NAME_BYTES]);
 

@@ -11,37 +11,36 @@
 
 #include "runtime/base/cleanup.h"
 
-static bool is_continuation(unsigned char c)
-{
-	return (c & 0xc0) == 0x80;
-}
+/* RFC 3629 section 4, behind ASCII: the first byte decides the length and the range of the second;
+ * every later byte is 80 to BF. */
+static const struct {
+	unsigned char first, last; /* of the first byte */
+	unsigned char low, high;   /* of the second byte */
+	unsigned char len;
+} leads[] = {
+	{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+	{0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+	{0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+};
 
 size_t text_utf8_length(const char *text, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)text;
+	size_t row = 0;
 
 	if (len == 0)
 		return 0;
 	if (s[0] < 0x80)
 		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		return len >= 2 && is_continuation(s[1]) ? 2 : 0;
-	if ((s[0] & 0xf0) == 0xe0) {
-		if (len < 3 || !is_continuation(s[1]) || !is_continuation(s[2]))
+	while (row < ARRAY_SIZE(leads) && (s[0] < leads[row].first || s[0] > leads[row].last))
+		row++;
+	if (row == ARRAY_SIZE(leads) || leads[row].len > len || s[1] < leads[row].low ||
+	    s[1] > leads[row].high)
+		return 0;
+	for (size_t i = 2; i < leads[row].len; i++)
+		if (s[i] < 0x80 || s[i] > 0xbf)
 			return 0;
-		if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))
-			return 0; /* overlong, surrogate */
-		return 3;
-	}
-	if (s[0] >= 0xf0 && s[0] <= 0xf4) {
-		if (len < 4 || !is_continuation(s[1]) || !is_continuation(s[2]) ||
-		    !is_continuation(s[3]))
-			return 0;
-		if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-			return 0; /* overlong, above U+10FFFF */
-		return 4;
-	}
-	return 0;
+	return leads[row].len;
 }
 
 /* U+2028 and U+2029 end a line; the others mark, embed, override or isolate a direction of text. */

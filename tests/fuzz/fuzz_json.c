@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/text.h"
 #include "spec/json_write.h"
-#include "spec/utf8.h"
 #include "tests/fuzz/fuzz.h"
 
 #define ARENA_BYTES ((size_t)64 << 20)
@@ -18,7 +18,7 @@ static void check_text(const char *text, size_t len)
 {
 	fuzz_check(strlen(text) == len);
 	for (size_t n; len > 0; text += n, len -= n) {
-		n = utf8_sequence_len(text, len);
+		n = text_utf8_length(text, len);
 		fuzz_check(n > 0);
 	}
 }

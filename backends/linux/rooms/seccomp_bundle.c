@@ -101,8 +101,9 @@ struct compiler {
 	const struct oci_seccomp *seccomp;
 	uint32_t default_action;
 	bpf_label default_label;
-	struct entry *entries; /* of the machine at hand, in the document's order */
-	struct place *places;
+	struct entry *entries;	      /* of the machine at hand, in the document's order */
+	struct place *memory;	      /* both of: */
+	struct place *places, *spare; /* sorted, and what the sort needs beside */
 	size_t n, cap;
 	int64_t newest; /* largest number that the profile names, -1: none */
 	bool failed;
@@ -112,14 +113,10 @@ static bool entries_grow(struct compiler *c)
 {
 	size_t cap = c->cap ? c->cap * 2 : 512;
 	struct entry *entries = realloc(c->entries, cap * sizeof(*entries));
-	struct place *places;
 
-	if (entries)
-		c->entries = entries;
-	places = entries ? realloc(c->places, cap * sizeof(*places)) : NULL;
-	if (!places)
+	if (!entries)
 		return false;
-	c->places = places;
+	c->entries = entries;
 	c->cap = cap;
 	return true;
 }
@@ -266,21 +263,45 @@ static uint64_t entry_key(const struct entry *entry)
 	return (uint64_t)entry->number << 32 | (is_plain(entry) ? 0 : 1 + (rank >> 16));
 }
 
-static int place_compare(const void *left, const void *right)
+/* One pass of a radix sort, by the byte at shift: stable, from places to spare. */
+static void places_pass(struct compiler *c, unsigned shift)
 {
-	const struct place *a = left, *b = right;
+	size_t starts[256] = {0}, sum = 0, count;
+	struct place *to = c->spare;
+	size_t i;
 
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	return a->index < b->index ? -1 : a->index > b->index;
+	for (i = 0; i < c->n; i++)
+		starts[(c->places[i].key >> shift) & 0xff]++;
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		count = starts[i];
+		starts[i] = sum;
+		sum += count;
+	}
+	for (i = 0; i < c->n; i++)
+		to[starts[(c->places[i].key >> shift) & 0xff]++] = c->places[i];
+	c->spare = c->places;
+	c->places = to;
 }
 
-static void entries_sort(struct compiler *c)
+/* By key, equal ones in the document's order. A library's sort would compare by a call each time,
+ * which took half of the time to compile; most bytes of the keys are alike and take no pass. */
+static bool entries_sort(struct compiler *c)
 {
-	for (size_t i = 0; i < c->n; i++)
-		c->places[i] = (struct place){entry_key(&c->entries[i]), (uint32_t)i};
-	if (c->n > 0)
-		qsort(c->places, c->n, sizeof(*c->places), place_compare);
+	struct place *memory = reallocarray(c->memory, 2 * c->cap + 1, sizeof(*memory));
+	uint64_t differ = 0;
+
+	if (!memory)
+		return false;
+	c->memory = c->places = memory;
+	c->spare = memory + c->cap;
+	for (size_t i = 0; i < c->n; i++) {
+		memory[i] = (struct place){entry_key(&c->entries[i]), (uint32_t)i};
+		differ |= memory[i].key ^ memory[0].key;
+	}
+	for (unsigned shift = 0; shift < 64; shift += 8)
+		if ((differ >> shift) & 0xff)
+			places_pass(c, shift);
+	return true;
 }
 
 /* Offset of a half of an argument in struct seccomp_data (16 bytes of head, 8 per argument). */
@@ -371,9 +392,10 @@ static size_t machine_ranges(struct compiler *c, const struct machine *machine, 
 	size_t i, k;
 
 	entries_collect(c, machine);
-	entries_sort(c);
+	if (!entries_sort(c))
+		c->failed = true;
 	ranges[n++] = (struct bpf_range){.first = first, .target = c->default_label};
-	for (i = 0; i < c->n; i = k) {
+	for (i = 0; i < c->n && !c->failed; i = k) {
 		uint32_t number = (uint32_t)(c->places[i].key >> 32);
 
 		for (k = i + 1; k < c->n && c->places[k].key >> 32 == number; k++)
@@ -509,7 +531,7 @@ int seccomp_bundle_compile(const struct oci_seccomp *seccomp, struct bpf_program
 	r = c.failed ? -ENOMEM : bpf_finish(&c.code, entry, ret);
 	bpf_release(&c.code);
 	free(c.entries);
-	free(c.places);
+	free(c.memory);
 	if (r == -E2BIG)
 		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/linux/seccomp",
 				   "compile the seccomp profile: it needs more than %d "

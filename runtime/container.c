@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backends/linux/cgroup/stats.h"
 #include "backends/linux/spawn.h"
 #include "hooks/hooks.h"
 #include "runtime/base/cleanup.h"
@@ -321,6 +322,10 @@ static int check_executed(const struct container_state *state, struct sbx_error 
 	proc_find(state->pid, state->pid_start_ticks, name);
 	if (strcmp(name, SPAWN_NAME) != 0 || poll(&end, 1, DYING_WAIT_MS) <= 0)
 		return 0;
+	if (cgroup_oom_kills(&state->cgroup) > 0)
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM,
+				"execute the program: the kernel killed the container's process: "
+				"its memory limit is too small for the program");
 	return sbx_fail(err, SBX_E_SYSTEM, 0, "execute the program: the container's process died");
 }
 

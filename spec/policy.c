@@ -43,9 +43,6 @@ static int refuse_unbuilt(const struct profile *p, struct sbx_error *err)
 		{p->limits.deadline_ms.set, "/limits/deadline"},
 		{p->limits.terminate_grace_ms.set, "/limits/terminateGrace"},
 		{p->limits.output_bytes.set, "/limits/outputBytes"},
-		{p->limits.pids.set, "/limits/pids"},
-		{p->limits.memory_bytes.set, "/limits/memory"},
-		{p->limits.cpus_milli.set, "/limits/cpus"},
 		{rules_open_something(p), "/network/rules"},
 		{p->forwards_n != 0, "/network/forwards"},
 		{p->learn, "/network/learn"},
@@ -257,7 +254,7 @@ static uint32_t drawn_bits(const struct profile *p)
 		bits |= GUARANTEE_BIT(GUARANTEE_NETWORK_BOUNDARY);
 	if (rules_open_something(p))
 		bits |= GUARANTEE_BIT(GUARANTEE_TARGET_NETWORK);
-	if (limits->pids.set || limits->memory_bytes.set || limits->cpus_milli.set)
+	if (profile_has_group_limits(limits))
 		bits |= GUARANTEE_BIT(GUARANTEE_RESOURCE_LIMITS);
 	return bits;
 }

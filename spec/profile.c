@@ -77,6 +77,11 @@ const char *guarantee_name(enum guarantee guarantee)
 	return (unsigned)guarantee < GUARANTEE_COUNT ? guarantee_names[guarantee] : "?";
 }
 
+bool profile_has_group_limits(const struct profile_limits *limits)
+{
+	return limits->pids.set || limits->memory_bytes.set || limits->cpus_milli.set;
+}
+
 const struct oci_opt_u64 *profile_limit(const struct profile_limits *limits,
 					const struct profile_limit_row *row)
 {

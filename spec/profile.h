@@ -73,6 +73,9 @@ struct profile_limits {
 	struct oci_opt_u64 deadline_ms, terminate_grace_ms, output_bytes, pids, memory_bytes,
 		cpus_milli, scratch_bytes;
 };
+/* Some that a control group has to enforce. */
+bool profile_has_group_limits(const struct profile_limits *limits);
+
 #define PROFILE_TERMINATE_GRACE_DEFAULT_MS UINT64_C(10000)
 #define PROFILE_SCRATCH_DEFAULT_BYTES	   (UINT64_C(1) << 30)
 

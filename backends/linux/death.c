@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "backends/linux/cgroup/stats.h"
+#include "runtime/base/cleanup.h"
 
 #define END_WAIT_MS 1000 /* its descriptors close a moment before it is gone */
 
@@ -23,28 +24,45 @@ static bool ended(int pidfd, siginfo_t *how)
 	       how->si_pid != 0;
 }
 
-static long long memory_limit(const struct run *run)
+/* The smallest memory limit that the container has in bytes, 0: none, and who set it. */
+static long long memory_limit(const struct run *run, const char **ret_member)
 {
-	const struct oci_resources *r = run->plan->cgroup.resources;
+	const struct {
+		const struct oci_resources *resources;
+		const char *member;
+	} rows[] = {
+		{run->plan->cgroup.resources, "linux.resources.memory.limit"},
+		{run->plan->cgroup.ceiling, "limits.memory of the profile"},
+	};
+	long long least = 0;
 
-	return r && r->memory && r->memory->limit.set ? r->memory->limit.v : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct oci_resources *r = rows[i].resources;
+		long long limit = r && r->memory && r->memory->limit.set ? r->memory->limit.v : 0;
+
+		if (limit <= 0 || (least > 0 && least <= limit))
+			continue;
+		least = limit;
+		*ret_member = rows[i].member;
+	}
+	return least;
 }
 
 int death_explain(const struct run *run, int rc, struct sbx_error *err)
 {
+	const char *name, *member = NULL;
+	long long limit = memory_limit(run, &member);
 	siginfo_t how;
-	const char *name;
 
 	if (!ended(run->pidfd, &how) || (how.si_code != CLD_KILLED && how.si_code != CLD_DUMPED))
 		return rc;
 	/* exec enters a group that had processes before: what it counted says nothing */
-	if (!run->is_exec && run->cgroup && memory_limit(run) > 0 && how.si_status == SIGKILL &&
+	if (!run->is_exec && run->cgroup && limit > 0 && how.si_status == SIGKILL &&
 	    cgroup_oom_kills(run->cgroup) > 0)
 		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM,
 				"set up the container: the kernel killed its process: the memory "
-				"limit of %lld bytes (linux.resources.memory.limit) is too small "
-				"for the set-up",
-				memory_limit(run));
+				"limit of %lld bytes (%s) is too small for the set-up",
+				limit, member);
 	name = sigabbrev_np(how.si_status);
 	return sbx_fail(err, SBX_E_SYSTEM, 0,
 			"set up the container: its process died of signal %d (SIG%s)",

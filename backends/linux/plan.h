@@ -134,6 +134,7 @@ struct plan_cgroup {
 	const char *path; /* below each hierarchy's root, "/sbx/ID" by default */
 	bool path_given;  /* by linux.cgroupsPath */
 	const struct oci_resources *resources;
+	const struct oci_resources *ceiling; /* the profile's limits; NULL: none */
 	bool best_effort; /* rootless with no limits and no path asked: failures are ignored */
 	/* the systemd manager alone, which uses no path */
 	const char *id, *slice, *unit, *subgroup;

@@ -61,11 +61,13 @@ struct run {
 	int landlock_fd;   /* ruleset */
 	/* under a profile: the source of each plan mount, as it was judged (mount_source.h) */
 	struct mount_source *mount_sources;
-	int *mount_fds;	       /* prepared sources, one per plan mount, -EBADF where none */
-	uint64_t *mount_ids;   /* child, under a profile: of each plan mount, 0: none */
-	struct cgroup *cgroup; /* the container's group (cgroup/cgroup.h), resolved before the
-				  first stage, made at STAGE_PREPARE, and saved to the state store
-				  before and after that; NULL: none */
+	int *mount_fds;		/* prepared sources, one per plan mount, -EBADF where none */
+	uint64_t *mount_ids;	/* child, under a profile: of each plan mount, 0: none */
+	struct cgroup *cgroup;	/* the container's group (cgroup/cgroup.h), resolved before the
+				   first stage, made at STAGE_PREPARE, and saved to the state store
+				   before and after that; NULL: none */
+	struct cgroup *payload; /* where the processes are: the same, or groups of it below
+				   (cgroup_payload()); NULL: none */
 	/* runtime: the name of the hooks' group (hook_group.h) */
 	const char *hook_group;
 	pid_t pid; /* runtime: the child's pid */

@@ -106,7 +106,7 @@ static int store_child(struct sequence *seq, struct sbx_error *err)
 static int spawn_first(struct sequence *seq, struct sbx_error *err)
 {
 	struct run *run = seq->run;
-	cleanup_fd int cgroup_fd = cgroup_open_for_clone(run->cgroup);
+	cleanup_fd int cgroup_fd = run->payload ? cgroup_open_for_clone(run->payload) : -ENOTSUP;
 	pid_t pid = spawn_container(run, cgroup_fd, err);
 
 	if (pid < 0)

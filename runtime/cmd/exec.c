@@ -314,8 +314,14 @@ static int start_process(const struct invocation *in, struct container *c, struc
 static int enter_groups(const struct invocation *in, struct container *c, struct sbx_error *err)
 {
 	const struct option_values *groups = invocation_list(in, "cgroup");
-	int rc = 0;
+	struct cgroup payload;
+	int rc;
 
+	if (groups->count == 0)
+		return 0;
+	rc = cgroup_payload(&c->state.cgroup, &payload, err);
+	if (rc == 0)
+		c->state.cgroup = payload;
 	for (size_t i = 0; rc == 0 && i < groups->count; i++)
 		rc = cgroup_open_sub(&c->state.cgroup, groups->list[i], &c->state.cgroup, err);
 	return rc;

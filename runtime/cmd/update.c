@@ -282,6 +282,7 @@ static int update_container(const struct invocation *in, struct container *c, st
 	const char *document = invocation_value(in, "resources");
 	struct oci_resources *r = arena_alloc(&c->arena, sizeof(*r));
 	struct change change = {in, c};
+	struct cgroup group;
 	int rc = 0;
 
 	if (!r)
@@ -301,7 +302,9 @@ static int update_container(const struct invocation *in, struct container *c, st
 	rc = check_devices(c, r, err);
 	if (rc == 0)
 		rc = inherit_memory_check(c, r, err);
-	return rc < 0 ? rc : cgroup_update(&c->state.cgroup, r, change_rdt, &change, err);
+	if (rc == 0)
+		rc = cgroup_payload(&c->state.cgroup, &group, err);
+	return rc < 0 ? rc : cgroup_update(&group, r, change_rdt, &change, err);
 }
 
 static int run_update(const struct invocation *in, struct sbx_error *err)

@@ -49,6 +49,20 @@ delete_and_check() {
 	done <"$BATS_TEST_TMPDIR/rows"
 }
 
+@test 'the runtime is killed at each row of create under a profile with limits' {
+	local side name
+
+	cgroup_has pids || skip_host 'no pids controller'
+	attack_setup
+	use_profile '.limits = {pids: 50}'
+	list_stages
+	while read -r side name; do
+		echo "# runtime killed at $name"
+		at_stage --at "$name"
+		delete_and_check
+	done <"$BATS_TEST_TMPDIR/rows"
+}
+
 @test 'the child is killed at each of its rows: create fails and cleans up by itself' {
 	local side name
 

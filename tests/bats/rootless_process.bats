@@ -55,3 +55,18 @@ load helpers
 	assert_error "it is not installed as $installed or $own"
 	refute_stderr 'a file is written'
 }
+
+@test 'the limits of a profile are refused where the user may make no control group' {
+	local profile='{"version": 1, "workspace": {"root": "/workspace", "read": "allow"}, "command": "allow"}'
+
+	set_args true
+	mkdir -p "$BUNDLE/rootfs/workspace" "$BATS_TEST_TMPDIR/ws"
+	edit_config '.mounts += [{destination: "/workspace", type: "bind", source: $s, options: ["rbind"]}]' \
+		--arg s "$BATS_TEST_TMPDIR/ws"
+	set_annotation dev.sbx.profile "$profile"
+	run_container # control
+	assert_status 0
+	set_annotation dev.sbx.profile "$(jq -c '.limits.pids = 16' <<<"$profile")"
+	run_container
+	assert_error 'cgroup'
+}

@@ -174,8 +174,9 @@ static void state_round_trip(void **state)
 	struct json_writer w;
 
 	(void)state;
-	cg.v[0] = (struct cgroup_hierarchy){"cpu,cpuacct", "/sys/fs/cgroup/cpu", "/sbx/a", 0, 1, 0};
-	cg.v[1] = (struct cgroup_hierarchy){"", "/sys/fs/cgroup/unified", "/sbx/a", 1, 0, 0};
+	cg.v[0] = (struct cgroup_hierarchy){
+		"cpu,cpuacct", "/sys/fs/cgroup/cpu", "/sbx/a", 0, 1, 1, 0};
+	cg.v[1] = (struct cgroup_hierarchy){"", "/sys/fs/cgroup/unified", "/sbx/a", 1, 0, 0, 0};
 	json_writer_init(&w, &text, 0);
 	cgroup_write(&w, NULL, &cg);
 	arena_init(&arena, 1 << 20);
@@ -202,7 +203,7 @@ static void a_scope_round_trip(void **state)
 	struct json_writer w;
 
 	(void)state;
-	cg.v[0] = (struct cgroup_hierarchy){"", "/sys/fs/cgroup", "/a-b.scope/container", 1,
+	cg.v[0] = (struct cgroup_hierarchy){"", "/sys/fs/cgroup", "/a-b.scope/container", 1, 0,
 					    1,	UINT64_MAX};
 	json_writer_init(&w, &text, 0);
 	cgroup_write(&w, NULL, &cg);

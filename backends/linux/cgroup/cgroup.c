@@ -148,6 +148,7 @@ void cgroup_set_mount(struct cgroup_hierarchy *h, const struct cgroup_mount *m)
 	memcpy(h->controllers, m->controllers, sizeof(h->controllers));
 	memcpy(h->mount, m->mount, sizeof(h->mount));
 	h->unified = m->unified;
+	h->split = false;
 	h->made = false;
 	h->inode = 0;
 }
@@ -178,14 +179,92 @@ enum cgroup_mode cgroup_layout_mode(const struct cgroup_layout *layout)
 	return v2 ? CGROUP_MODE_V2 : CGROUP_MODE_NONE;
 }
 
+/* ---- the profile's limits ---- */
+
+void cgroup_split(struct cgroup *cg, const struct oci_resources *ceiling)
+{
+	const struct {
+		const char *controller;
+		bool asked;
+	} rows[] = {
+		{"pids", ceiling && ceiling->pids_limit.set},
+		{"memory", ceiling && ceiling->memory},
+		{"cpu", ceiling && ceiling->cpu},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct cgroup_hierarchy *h = cgroup_find_v1(cg, rows[i].controller);
+
+		if (!h)
+			h = cgroup_find_unified(cg);
+		if (h && rows[i].asked)
+			cg->v[h - cg->v].split = true;
+	}
+}
+
+/* The group below a split one. */
+static int below(const struct cgroup_hierarchy *h, struct cgroup_hierarchy *ret,
+		 struct sbx_error *err)
+{
+	size_t len = strlen(h->path), room = sizeof(h->path) - len;
+
+	*ret = *h;
+	ret->split = ret->made = false;
+	ret->inode = 0;
+	if ((size_t)snprintf(ret->path + len, room, "/" CGROUP_PAYLOAD) >= room)
+		return cgroup_fail(err, h, ENAMETOOLONG, "name a group below cgroup");
+	return 0;
+}
+
+int cgroup_rmdir(const struct cgroup_hierarchy *h)
+{
+	struct cgroup_hierarchy group;
+	char full[CGROUP_FULL_PATH_MAX];
+	int r;
+
+	if (h->split && below(h, &group, NULL) == 0 && cgroup_file_path(&group, "", full) == 0)
+		rmdir(full);
+	r = cgroup_file_path(h, "", full);
+	return r == 0 && rmdir(full) < 0 ? -errno : r;
+}
+
+int cgroup_payload(const struct cgroup *cg, struct cgroup *ret, struct sbx_error *err)
+{
+	int r = 0;
+
+	*ret = *cg;
+	for (size_t i = 0; r == 0 && i < ret->n; i++)
+		if (cg->v[i].split)
+			r = below(&cg->v[i], &ret->v[i], err);
+	return r;
+}
+
+int cgroup_make_payload(const struct plan_cgroup *plan, const struct cgroup *cg,
+			struct sbx_error *err)
+{
+	struct cgroup_hierarchy group;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < cg->n; i++) {
+		if (!cg->v[i].split)
+			continue;
+		r = below(&cg->v[i], &group, err);
+		if (r == 0)
+			r = cgroup_make_group(&group, err);
+		if (r == 0 && group.unified) {
+			cgroup_enable_controllers(&group, cg->mode, plan->ceiling);
+			cgroup_enable_controllers(&group, cg->mode, plan->resources);
+		}
+	}
+	return r;
+}
+
 /* What a failed step leaves: groups that were made or taken over, all empty. */
 static void remove_made(struct cgroup_hierarchy *v, size_t n)
 {
 	while (n-- > 0) {
-		char full[CGROUP_FULL_PATH_MAX];
-
-		if (v[n].made && cgroup_file_path(&v[n], "", full) == 0)
-			rmdir(full);
+		if (v[n].made)
+			cgroup_rmdir(&v[n]);
 		v[n].made = false;
 	}
 }
@@ -224,19 +303,21 @@ int cgroup_resolve(const struct plan_cgroup *plan, const struct host_facts *host
 	}
 	ret->mode = cgroup_layout_mode(&layout);
 	ret->n = layout.n;
+	cgroup_split(ret, plan->ceiling);
 	return 0;
 }
 
 int cgroup_create(const struct plan_cgroup *plan, struct cgroup *cg, struct sbx_error *err)
 {
 	size_t kept = 0;
+	int r;
 
 	if (cg->manager == CGROUP_MANAGER_SYSTEMD)
 		return 0;
 	for (size_t i = 0; i < cg->n; i++) {
 		struct cgroup_hierarchy *h = &cg->v[i];
-		int r = cgroup_make_group(h, plan->best_effort ? NULL : err);
 
+		r = cgroup_make_group(h, plan->best_effort ? NULL : err);
 		if (r == 0) {
 			if (h->unified)
 				cgroup_enable_controllers(h, cg->mode, plan->resources);
@@ -254,7 +335,10 @@ int cgroup_create(const struct plan_cgroup *plan, struct cgroup *cg, struct sbx_
 			  strerror(-r));
 	}
 	cg->n = kept;
-	return 0;
+	r = cgroup_make_payload(plan, cg, err);
+	if (r < 0)
+		remove_made(cg->v, cg->n);
+	return r;
 }
 
 int cgroup_adopt(const struct plan_cgroup *plan, struct cgroup *cg, pid_t pid,

@@ -19,11 +19,15 @@
  * bundle gives may have such a part. */
 #define CGROUP_RESERVED_PREFIX "sbx~"
 
+/* Below a split group. */
+#define CGROUP_PAYLOAD CGROUP_RESERVED_PREFIX "payload"
+
 struct cgroup_hierarchy {
 	char controllers[48]; /* "cpu,cpuacct", "name=systemd", "" for cgroup2 */
 	char mount[128];      /* "/sys/fs/cgroup/memory" */
 	char path[512];	      /* of this container below the mount, "/sbx/ID" */
 	bool unified;
+	bool split;	/* this group has the profile's limits, the processes are one below */
 	bool made;	/* the group was made, or taken over vacant, by cgroup_create(): no other
 			   container has it */
 	uint64_t inode; /* systemd manager: of the group's directory; 0: not made yet */
@@ -96,6 +100,14 @@ void cgroup_forget_replaced(struct cgroup *cg);
 
 /* Was the systemd manager built? */
 bool cgroup_has_systemd(void);
+
+/*
+ * Where the processes are and what config.json's own limits are written to: cg's group, or the one
+ * below where that is split. There a container with a cgroup namespace finds its root, so the
+ * profile's limits are out of its sight, and no update of the bundle's lifts them. Nothing is
+ * marked as made. -ENAMETOOLONG with err.
+ */
+int cgroup_payload(const struct cgroup *cg, struct cgroup *ret, struct sbx_error *err);
 
 /* The groups that a process is in now, for entering only: nothing is marked as made. */
 int cgroup_of_process(pid_t pid, struct cgroup *ret, struct sbx_error *err);

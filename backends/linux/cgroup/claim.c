@@ -141,7 +141,7 @@ static void remove_abandoned(const struct cgroup_hierarchy *h)
 	if (h->made || cgroup_file_path(h, "", full) < 0)
 		return;
 	for (int waited = 0; waited < ABANDONED_WAIT_MS; waited += ABANDONED_STEP_MS) {
-		if (lstat(full, &st) < 0 || !is_marked(&st) || rmdir(full) == 0 || errno != EBUSY)
+		if (lstat(full, &st) < 0 || !is_marked(&st) || cgroup_rmdir(h) != -EBUSY)
 			return;
 		poll(NULL, 0, ABANDONED_STEP_MS);
 	}

@@ -86,6 +86,16 @@ enum cgroup_mode cgroup_layout_mode(const struct cgroup_layout *layout);
 /* Make the group with its missing parents, this container's and no other's. */
 int cgroup_make_group(struct cgroup_hierarchy *h, struct sbx_error *err);
 
+/* Where ceiling (may be NULL) has limits, the group is split. */
+void cgroup_split(struct cgroup *cg, const struct oci_resources *ceiling);
+
+/* The groups below the split ones, with their controllers. */
+int cgroup_make_payload(const struct plan_cgroup *plan, const struct cgroup *cg,
+			struct sbx_error *err);
+
+/* An empty group, and the empty one below where it is split. 0 or -errno. */
+int cgroup_rmdir(const struct cgroup_hierarchy *h);
+
 /* cgroup_remove() without a manager's help. */
 int cgroup_remove_groups(const struct cgroup *cg, struct sbx_error *err);
 

@@ -50,6 +50,7 @@ void cgroup_write(struct json_writer *w, const char *key, const struct cgroup *c
 		json_write_string(w, "mount", h->mount);
 		json_write_string(w, "path", h->path);
 		json_write_bool(w, "unified", h->unified);
+		json_write_bool(w, "split", h->split);
 		json_write_bool(w, "made", h->made);
 		if (cg->manager == CGROUP_MANAGER_SYSTEMD)
 			json_write_uint(w, "inode", h->inode);
@@ -108,7 +109,8 @@ static int read_hierarchy(const struct json_node *node, struct cgroup_hierarchy 
 	if (read_string(node, "controllers", h->controllers, sizeof(h->controllers)) < 0 ||
 	    read_string(node, "mount", h->mount, sizeof(h->mount)) < 0 ||
 	    read_string(node, "path", h->path, sizeof(h->path)) < 0 ||
-	    read_bool(node, "unified", &h->unified) < 0 || read_bool(node, "made", &h->made) < 0)
+	    read_bool(node, "unified", &h->unified) < 0 ||
+	    read_bool(node, "split", &h->split) < 0 || read_bool(node, "made", &h->made) < 0)
 		return -EINVAL;
 	if (json_get(node, "inode") && json_uint64(json_get(node, "inode"), &h->inode) < 0)
 		return -EINVAL;

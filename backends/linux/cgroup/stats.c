@@ -430,11 +430,13 @@ int cgroup_write_stats(const struct cgroup *cg, const char *key, struct json_wri
 uint64_t cgroup_oom_kills(const struct cgroup *cg)
 {
 	struct reading *r = malloc(sizeof(*r));
+	struct cgroup payload;
 	uint64_t count = 0;
 
 	if (!r)
 		return 0;
-	r->cg = cg;
+	/* v1 counts in the victim's group alone */
+	r->cg = cgroup_payload(cg, &payload, NULL) < 0 ? cg : &payload;
 	if (!figure_read(r, &oom_kills, &count))
 		count = 0;
 	free(r);

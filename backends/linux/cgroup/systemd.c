@@ -85,6 +85,7 @@ int systemd_resolve(const struct plan_cgroup *plan, struct cgroup *cg, struct sb
 			return rc;
 	}
 	cg->mode = cgroup_layout_mode(&layout);
+	cgroup_split(cg, plan->ceiling);
 	return cg->n ? 0 : sbx_fail(err, SBX_E_SYSTEM, ENOENT, "find a mounted cgroup hierarchy");
 }
 
@@ -222,19 +223,23 @@ static int place(const struct plan_cgroup *plan, struct cgroup *cg, pid_t pid,
 		if (rc < 0)
 			return rc;
 	}
-	return 0;
+	cgroup_split(cg, plan->ceiling);
+	return cgroup_make_payload(plan, cg, err);
 }
 
 int systemd_adopt(const struct plan_cgroup *plan, struct cgroup *cg, pid_t pid,
 		  struct sbx_error *err)
 {
 	const struct cgroup_hierarchy *unified;
+	struct cgroup payload;
 	int rc = systemd_start(plan, cg, pid, err);
 
 	if (rc == 0)
 		rc = place(plan, cg, pid, err);
 	if (rc == 0)
-		rc = cgroup_join(cg, pid, false, err);
+		rc = cgroup_payload(cg, &payload, err);
+	if (rc == 0)
+		rc = cgroup_join(&payload, pid, false, err);
 	if (rc < 0) {
 		systemd_stop(cg, NULL);
 		return rc;
@@ -243,6 +248,8 @@ int systemd_adopt(const struct plan_cgroup *plan, struct cgroup *cg, pid_t pid,
 	unified = cgroup_find_unified(cg);
 	if (unified && *plan->subgroup)
 		cgroup_pass_controllers(unified);
+	if (unified && unified->split)
+		cgroup_pass_controllers(cgroup_find_unified(&payload));
 	/* Those that systemd does not know are passed on from the root where they are needed. */
 	if (unified)
 		cgroup_enable_controllers(unified, CGROUP_MODE_HYBRID, plan->resources);

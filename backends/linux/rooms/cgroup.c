@@ -45,13 +45,98 @@ static int plan_scope(struct plan *plan, const char *given, struct sbx_error *er
 	return rc < 0 ? rc : systemd_check_annotations(cg->annotations, err);
 }
 
+/* ---- the profile's limits ---- */
+
+/* The kernel's own period; its longest for the quotas that it takes no shorter one for, below a
+ * millisecond of processor time (sched-bwc.rst). */
+#define CPU_PERIOD_US	   UINT64_C(100000)
+#define CPU_PERIOD_LONG_US UINT64_C(1000000)
+#define CPU_MILLI_LONG	   10
+
+/* What stands in a profile, as the members of linux.resources that do it. Swap is no way round the
+ * limit of memory. */
+static int plan_ceiling(struct plan *plan, struct report *report, struct sbx_error *err)
+{
+	const struct profile *profile = plan->policy->profile;
+	const struct profile_limits *limits = profile ? &profile->limits : NULL;
+	const uint32_t bit = GUARANTEE_BIT(GUARANTEE_RESOURCE_LIMITS);
+	struct {
+		struct oci_resources resources;
+		struct oci_memory memory;
+		struct oci_cpu cpu;
+	} * own;
+
+	if (!limits || !profile_has_group_limits(limits))
+		return 0;
+	if (plan->options.cgroup_manager == CGROUP_MANAGER_DISABLED)
+		return sbx_fail_at(err, SBX_E_GUARANTEE_UNAVAILABLE, "/limits",
+				   "enforce the profile's limits: they need control groups, and "
+				   "--cgroup-manager is disabled");
+	own = arena_alloc(plan->arena, sizeof(*own));
+	if (!own)
+		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "plan the profile's limits");
+	if (limits->pids.set) {
+		own->resources.pids_limit =
+			(struct oci_opt_i64){.set = true, .v = (int64_t)limits->pids.v};
+		report_add(report, "limits.pids", "cgroup", OUTCOME_ENFORCED, bit,
+			   "at most %llu processes and threads",
+			   (unsigned long long)limits->pids.v);
+	}
+	if (limits->memory_bytes.set) {
+		own->resources.memory = &own->memory;
+		own->memory.limit = own->memory.swap =
+			(struct oci_opt_i64){.set = true, .v = (int64_t)limits->memory_bytes.v};
+		report_add(report, "limits.memory", "cgroup", OUTCOME_ENFORCED, bit,
+			   "at most %llu bytes, swap and tmpfs included",
+			   (unsigned long long)limits->memory_bytes.v);
+	}
+	if (limits->cpus_milli.set) {
+		uint64_t period =
+			limits->cpus_milli.v < CPU_MILLI_LONG ? CPU_PERIOD_LONG_US : CPU_PERIOD_US;
+
+		own->resources.cpu = &own->cpu;
+		own->cpu.period = (struct oci_opt_u64){.set = true, .v = period};
+		own->cpu.quota = (struct oci_opt_i64){
+			.set = true, .v = (int64_t)(limits->cpus_milli.v * period / 1000)};
+		report_add(report, "limits.cpus", "cgroup", OUTCOME_ENFORCED, bit,
+			   "at most %llu.%03u processors",
+			   (unsigned long long)limits->cpus_milli.v / 1000,
+			   (unsigned)(limits->cpus_milli.v % 1000));
+	}
+	plan->cgroup.ceiling = &own->resources;
+	return 0;
+}
+
+/* A refusal by the kernel or the layout, told as what it means for the profile. */
+static int fail_ceiling(int rc, struct sbx_error *err)
+{
+	if (rc == 0)
+		return 0;
+	err->code = SBX_E_GUARANTEE_UNAVAILABLE;
+	return sbx_prefix(err, "enforce the profile's limits");
+}
+
+static int check_ceiling(const struct run *run, struct sbx_error *err)
+{
+	return fail_ceiling(cgroup_check_resources(run->cgroup, run->plan->cgroup.ceiling, err),
+			    err);
+}
+
+/* Before anything is charged to the group: v1 takes no limit below what is in use. */
+static int apply_ceiling(const struct run *run, struct sbx_error *err)
+{
+	return fail_ceiling(cgroup_apply(run->cgroup, run->plan->cgroup.ceiling, err), err);
+}
+
 static int plan_group(struct plan *plan, struct report *report, struct sbx_error *err)
 {
 	const struct oci_linux *linux_ = &plan->spec->linux_;
 	struct plan_cgroup *cg = &plan->cgroup;
 	const char *given = linux_->cgroups_path;
+	int rc = plan_ceiling(plan, report, err);
 
-	(void)report;
+	if (rc < 0)
+		return rc;
 	cg->manager = plan->options.cgroup_manager;
 	cg->resources = linux_->resources;
 	cg->path_given = given && *given;
@@ -63,15 +148,11 @@ static int plan_group(struct plan *plan, struct report *report, struct sbx_error
 		cg->path = arena_printf(plan->arena, "/sbx/%s", plan->options.id);
 	if (!cg->path)
 		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "plan the cgroup");
-	if (cg->path_given && cg->manager != CGROUP_MANAGER_DISABLED) {
-		int rc = cgroup_check_path(cg->path, err);
-
-		if (rc < 0)
-			return rc;
-	}
 	cg->best_effort = (plan->host->euid != 0 || !plan->host->initial_userns) &&
-			  !cg->path_given && !has_limits(cg->resources);
-	return 0;
+			  !cg->path_given && !has_limits(cg->resources) && !cg->ceiling;
+	return cg->path_given && cg->manager != CGROUP_MANAGER_DISABLED
+		       ? cgroup_check_path(cg->path, err)
+		       : 0;
 }
 
 /* ---- in the runtime ---- */
@@ -83,7 +164,16 @@ static int open_entry(struct run *run, struct sbx_error *err)
 	if (!entry)
 		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "prepare to enter the cgroup");
 	*room_slot(run, &room_cgroup) = entry;
-	return cgroup_entry_open(run->cgroup, entry, err);
+	return cgroup_entry_open(run->payload, entry, err);
+}
+
+static int name_payload(struct run *run, struct sbx_error *err)
+{
+	if (!run->payload)
+		run->payload = arena_alloc(run->plan->arena, sizeof(*run->payload));
+	if (!run->payload)
+		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "name the cgroup");
+	return cgroup_payload(run->cgroup, run->payload, err);
 }
 
 static bool is_by_systemd(const struct run *run)
@@ -106,22 +196,29 @@ static int make(struct run *run, struct sbx_error *err)
 {
 	int rc = cgroup_check_resources(run->cgroup, run->plan->cgroup.resources, err);
 
+	if (rc == 0)
+		rc = check_ceiling(run, err);
 	if (rc < 0 || is_by_systemd(run))
 		return rc;
 	rc = cgroup_create(&run->plan->cgroup, run->cgroup, err);
+	if (rc == 0)
+		rc = apply_ceiling(run, err);
+	if (rc == 0)
+		rc = name_payload(run, err);
 	return rc < 0 ? rc : open_entry(run, err);
 }
 
 static int prepare(struct run *run, struct sbx_error *err)
 {
 	struct sbx_error gone = {0};
+	int rc;
 
-	if (!run->is_exec || !run->cgroup || run->cgroup->n == 0)
-		return 0;
+	rc = run->cgroup ? name_payload(run, err) : 0;
+	if (rc < 0 || !run->is_exec || !run->cgroup || run->cgroup->n == 0)
+		return rc;
 	/* where it is gone or closed to us, the child enters what the first process is in */
 	if (open_entry(run, &gone) < 0)
 		log_debug("%s", gone.message);
-	(void)err;
 	return 0;
 }
 
@@ -160,9 +257,19 @@ static int bring(const struct run *run)
 {
 	struct sbx_error refused = {0};
 
-	if (cgroup_bring(run->cgroup, run->pid, &refused) < 0)
+	if (cgroup_bring(run->payload, run->pid, &refused) < 0)
 		log_debug("%s", refused.message);
 	return 0;
+}
+
+/* The scope's groups are known from here on. */
+static int adopt(struct run *run, struct sbx_error *err)
+{
+	int rc = cgroup_adopt(&run->plan->cgroup, run->cgroup, run->pid, err);
+
+	if (rc == 0)
+		rc = apply_ceiling(run, err);
+	return rc < 0 ? rc : name_payload(run, err);
 }
 
 /* Only the host's root may filter devices. Rootless, device nodes are bind mounts of the host's,
@@ -215,7 +322,7 @@ static int delegate(const struct run *run, struct sbx_error *err)
 	if (run->cgroup->mode != CGROUP_MODE_V2 || !wants_delegation(plan) ||
 	    !find_host_uid(plan, &uid) || uid == plan->host->euid || !plan->host->privileged)
 		return 0;
-	return cgroup_delegate(run->cgroup, uid, err);
+	return cgroup_delegate(run->payload, uid, err);
 }
 
 /* Under a profile no rule of the bundle opens a device: the second net below the mount view. */
@@ -230,10 +337,10 @@ static const struct oci_resources *device_resources(const struct plan *plan)
 
 static int limit(struct run *run, struct sbx_error *err)
 {
-	int rc = cgroup_apply(run->cgroup, run->plan->cgroup.resources, err);
+	int rc = cgroup_apply(run->payload, run->plan->cgroup.resources, err);
 
 	if (rc == 0 && may_filter_devices(run->plan->host))
-		rc = cgroup_apply_devices(run->cgroup, device_resources(run->plan), err);
+		rc = cgroup_apply_devices(run->payload, device_resources(run->plan), err);
 	return rc < 0 ? rc : delegate(run, err);
 }
 
@@ -251,7 +358,7 @@ static int apply(struct run *run, enum stage stage, struct sbx_error *err)
 	case STAGE_PREPARE: /* runtime */
 		return make(run, err);
 	case STAGE_SPAWN: /* runtime */
-		return cgroup_adopt(&run->plan->cgroup, run->cgroup, run->pid, err);
+		return is_by_systemd(run) ? adopt(run, err) : 0;
 	case STAGE_CGROUP: /* runtime: the child has its own copies by now */
 		if (entry)
 			cgroup_entry_close(entry);

@@ -57,7 +57,7 @@ static int clone_group(const struct view *v, const struct cgroup_hierarchy *h,
 
 static int make_unified(const struct view *v, struct sbx_error *err)
 {
-	const struct cgroup *cg = v->run->cgroup;
+	const struct cgroup *cg = v->run->payload;
 	int fd = -EPERM;
 
 	if (has_own_namespace(v->run->plan)) {
@@ -107,7 +107,7 @@ static int link_controllers(int dir_fd, const struct cgroup_hierarchy *h, const 
 
 static int fill_hierarchies(const struct view *v, int dir_fd, struct sbx_error *err)
 {
-	const struct cgroup *cg = v->run->cgroup;
+	const struct cgroup *cg = v->run->payload;
 	size_t i;
 	int r;
 

@@ -34,11 +34,19 @@ static bool rules_open_something(const struct profile *profile)
 	return false;
 }
 
+static bool protects_git(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->protect.n; i++)
+		if (strcmp(profile->protect.v[i], PROFILE_PROTECT_GIT) == 0)
+			return true;
+	return false;
+}
+
 /* Rules that only deny need no proxy: without a rule that opens, the empty namespace denies all. */
 static int refuse_unbuilt(const struct profile *p, struct sbx_error *err)
 {
 	const struct unbuilt_row rows[] = {
-		{p->protect.n != 0, "/protect"},
+		{protects_git(p), "/protect"},
 		{p->unix_sockets.n != 0, "/unixSockets"},
 		{p->limits.deadline_ms.set, "/limits/deadline"},
 		{p->limits.terminate_grace_ms.set, "/limits/terminateGrace"},
@@ -117,6 +125,33 @@ static int compare_rules(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
+/* Sorted by bytes, what holds a path comes before it; the last one is the longest. */
+static const struct path_rule *last_above(const struct policy *policy, size_t n, const char *path)
+{
+	for (size_t i = n; i-- > 0;)
+		if (path_is_below(path, policy->paths[i].path))
+			return &policy->paths[i];
+	return NULL;
+}
+
+const struct path_rule *policy_rule_of(const struct policy *policy, const char *path)
+{
+	return last_above(policy, policy->paths_n, path);
+}
+
+const struct path_rule *policy_enclosing(const struct policy *policy, size_t n)
+{
+	return last_above(policy, n, policy->paths[n].path);
+}
+
+bool policy_is_carve_out(const struct policy *policy, size_t n)
+{
+	const struct path_rule *rule = &policy->paths[n], *outer = policy_enclosing(policy, n);
+
+	return (!rule->read && (outer ? outer->read : policy->host_read)) ||
+	       (!rule->write && (outer ? outer->write : policy->host_write));
+}
+
 static int add_path_rule(struct arena *arena, const struct profile_root *root, const char *feature,
 			 const char *pointer, const char *path_member, struct policy *policy)
 {
@@ -135,12 +170,57 @@ static int add_path_rule(struct arena *arena, const struct profile_root *root, c
 	return 0;
 }
 
+static void sort_rules(struct policy *policy)
+{
+	qsort(policy->paths, policy->paths_n, sizeof(*policy->paths), compare_rules);
+}
+
+/* A rule of its own where the place could be written, and no root in it can be. */
+static int protect_path(struct arena *arena, const char *path, size_t index, struct policy *policy)
+{
+	const struct path_rule *around = policy_rule_of(policy, path);
+	struct path_rule rule = {
+		.path = path,
+		.read = around ? around->read : policy->host_read,
+		.feature = arena_printf(arena, "protect[%zu]", index),
+		.pointer = arena_printf(arena, "/protect/%zu", index),
+		.is_protected = true,
+	};
+	bool open = around ? around->write : policy->host_write;
+
+	if (!path || !rule.feature || !rule.pointer)
+		return -ENOMEM;
+	rule.path_pointer = rule.pointer;
+	for (size_t i = 0; i < policy->paths_n; i++)
+		if (path_is_below(policy->paths[i].path, path))
+			policy->paths[i].write = false;
+	/* One of a root's own name is that root, which is closed now. */
+	if (open && strcmp(around ? around->path : "", path) != 0) {
+		policy->paths[policy->paths_n++] = rule;
+		sort_rules(policy);
+	}
+	return 0;
+}
+
+static int add_protected(struct arena *arena, const struct profile *profile, struct policy *policy)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && profile->workspace.path && i < profile->protect.n; i++)
+		r = protect_path(arena,
+				 arena_printf(arena, "%s/%s", profile->workspace.path,
+					      profile->protect.v[i]),
+				 i, policy);
+	return r;
+}
+
 static int collect_paths(struct arena *arena, const struct profile *profile, struct policy *policy,
 			 struct sbx_error *err)
 {
 	int r = 0;
 
-	policy->paths = arena_alloc_array(arena, profile->roots_n + 1, sizeof(*policy->paths));
+	policy->paths = arena_alloc_array(arena, profile->roots_n + profile->protect.n + 1,
+					  sizeof(*policy->paths));
 	if (!policy->paths)
 		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "make the policy");
 	if (profile->workspace.path)
@@ -149,45 +229,11 @@ static int collect_paths(struct arena *arena, const struct profile *profile, str
 	for (size_t i = 0; r == 0 && i < profile->roots_n; i++)
 		r = add_path_rule(arena, &profile->roots[i], arena_printf(arena, "roots[%zu]", i),
 				  arena_printf(arena, "/roots/%zu", i), "path", policy);
-	if (r < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "make the policy");
-	qsort(policy->paths, policy->paths_n, sizeof(*policy->paths), compare_rules);
-	return 0;
-}
-
-/* The rule that holds for the parent of a rule's path; NULL: the host's values. */
-static const struct path_rule *enclosing_rule(const struct policy *policy, size_t index)
-{
-	/* Sorted by bytes, what holds a path comes before it; the last one is the longest. */
-	for (size_t i = index; i-- > 0;)
-		if (path_is_below(policy->paths[index].path, policy->paths[i].path))
-			return &policy->paths[i];
-	return NULL;
-}
-
-/* A narrower rule inside a wider one needs a carve-out by mounts. */
-static int refuse_carve_outs(const struct policy *policy, struct sbx_error *err)
-{
-	for (size_t i = 0; i < policy->paths_n; i++) {
-		const struct path_rule *rule = &policy->paths[i];
-		const struct path_rule *outer = enclosing_rule(policy, i);
-		bool read = outer ? outer->read : policy->host_read;
-		bool write = outer ? outer->write : policy->host_write;
-		const char *member = read && !rule->read     ? "read"
-				     : write && !rule->write ? "write"
-							     : NULL;
-		char pointer[128];
-
-		if (!member)
-			continue;
-		snprintf(pointer, sizeof(pointer), "%s/%s", rule->pointer, member);
-		return sbx_fail_at(err, SBX_E_UNSUPPORTED, pointer,
-				   "the profile narrows %s of \"%s\" inside %s%s%s, where it is "
-				   "allowed: carve-outs: %s",
-				   member, rule->path, outer ? "\"" : "",
-				   outer ? outer->path : "the host", outer ? "\"" : "", UNBUILT);
+	if (r == 0) {
+		sort_rules(policy);
+		r = add_protected(arena, profile, policy);
 	}
-	return 0;
+	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "make the policy") : 0;
 }
 
 /* ---- scratch ---- */
@@ -246,7 +292,7 @@ static uint32_t drawn_bits(const struct profile *p)
 	uint32_t bits =
 		GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY) | GUARANTEE_BIT(GUARANTEE_ENV_SCRUB);
 
-	if (!allows_everywhere(p, true))
+	if (!allows_everywhere(p, true) || p->protect.n)
 		bits |= GUARANTEE_BIT(GUARANTEE_WRITE_BOUNDARY);
 	if (!allows_everywhere(p, false))
 		bits |= GUARANTEE_BIT(GUARANTEE_READ_BOUNDARY);
@@ -276,8 +322,6 @@ static int build_confined(struct arena *arena, const struct profile *profile, st
 	policy->isolated_home = profile->home == HOME_ISOLATED;
 	policy->asked = profile->require | drawn_bits(profile);
 	r = collect_paths(arena, profile, policy, err);
-	if (r == 0)
-		r = refuse_carve_outs(policy, err);
 	if (r == 0)
 		r = place_scratch(policy, profile, err);
 	return r;

@@ -22,6 +22,7 @@ struct path_rule {
 	const char *feature;	  /* report name: "workspace", "roots[0]" */
 	const char *pointer;	  /* in the profile: "/workspace", "/roots/0" */
 	const char *path_pointer; /* of its path: "/workspace/root", "/roots/0/path" */
+	bool is_protected;	  /* an entry of protect, not a root */
 };
 
 /* What a pod's sandbox container is let off; set by who knows that it is one, before the report. */
@@ -57,6 +58,15 @@ struct policy {
  */
 int policy_build(struct arena *arena, const struct oci_spec *spec, const struct profile *profile,
 		 const struct strings *sources, struct policy **ret, struct sbx_error *err);
+
+/* The rule that holds for path, the longest that has it; NULL: the host's values. */
+const struct path_rule *policy_rule_of(const struct policy *policy, const char *path);
+
+/* The rule that holds around rule number n; NULL: the host's values. */
+const struct path_rule *policy_enclosing(const struct policy *policy, size_t n);
+
+/* The rule closes something of what is around it. */
+bool policy_is_carve_out(const struct policy *policy, size_t n);
 
 /* The boundaries that full draws and part does not, require apart. */
 uint32_t policy_left_out(const struct profile *full, const struct profile *part);

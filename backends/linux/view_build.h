@@ -181,6 +181,16 @@ int view_hide(struct view_build *b, int fd);
 /* Own files and, for the host's root, private folders: covered in the source tree. */
 int view_cover_files(struct view_build *b, struct sbx_error *err);
 
+/* What the profile closes inside of what it opens, in the source tree. SBX_E_UNSAFE_PATH with the
+ * pointer where the object has another name in the container, or another program moves it. */
+int view_carve(struct view_build *b, struct sbx_error *err);
+
+/* Make a mount of each folder above path (of the source tree) that the payload may rename. */
+int view_pin_parents(const struct view_build *b, const char *path);
+
+/* Hide the root that target stands on, but for the readable roots below it. 0 or -errno. */
+int view_close_root(struct view_build *b, int target, const char *path);
+
 /* A new root with the closure, the roots and the container's own /dev, /proc, /sys. */
 int view_build_closure(struct view_build *b, struct sbx_error *err);
 

@@ -8,6 +8,9 @@
  *   handle PATH      opens the root folder of PATH's file system by a made-up handle; lists it
  *   connect IP PORT  a TCP connection; RESULT
  *   open PATH FLAGS  FLAGS of r, w, c (create), t (truncate); RESULT
+ *   rename OLD NEW   rename(2) alone, no copy where that fails; RESULT
+ *   names FILE DIR   every road to change FILE or to put another object at its name, with objects
+ *                    made in DIR; puts back what it could move. One line each: NAME RESULT
  *   without WHAT CMD runs CMD under a filter that answers ENOSYS to landlock, seccomp, mountapi or
  * one of the single calls in `lacks`; "eperm:WHAT" answers EPERM
  *
@@ -436,6 +439,101 @@ static int verb_without(int argc, char **argv)
 	return 2;
 }
 
+static long or_errno(long r)
+{
+	return r < 0 ? -errno : r;
+}
+
+static int verb_rename(int argc, char **argv)
+{
+	if (argc != 2)
+		return 2;
+	puts(result(or_errno(rename(argv[0], argv[1]))));
+	return 0;
+}
+
+/* FILE exchanged with another; and back. */
+static long swap(const char *file, const char *other)
+{
+	long r = or_errno(renameat2(AT_FDCWD, file, AT_FDCWD, other, RENAME_EXCHANGE));
+
+	if (r == 0)
+		renameat2(AT_FDCWD, file, AT_FDCWD, other, RENAME_EXCHANGE);
+	return r;
+}
+
+static long there_and_back(const char *old, const char *new)
+{
+	long r = or_errno(rename(old, new));
+
+	if (r == 0)
+		rename(new, old);
+	return r;
+}
+
+/* A nameless file gets FILE's name: where that is taken, as an unlink before would leave it. */
+static long link_nameless(const char *file, const char *dir)
+{
+	int fd = open(dir, O_TMPFILE | O_RDWR, 0600);
+	char path[64];
+	long r;
+
+	if (fd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	r = unlink(file) < 0 ? -errno
+			     : or_errno(linkat(AT_FDCWD, path, AT_FDCWD, file, AT_SYMLINK_FOLLOW));
+	close(fd);
+	return r;
+}
+
+static long open_again(const char *file)
+{
+	int fd = open(file, O_PATH), again;
+	char path[64];
+
+	if (fd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_WRONLY);
+	close(fd);
+	return or_errno(again);
+}
+
+static int verb_names(int argc, char **argv)
+{
+	const char *file = argv[0];
+	char gone[512], other[512], hard[512], link[512];
+	int fd;
+
+	if (argc != 2)
+		return 2;
+	snprintf(gone, sizeof(gone), "%s/gone", argv[1]);
+	snprintf(other, sizeof(other), "%s/other", argv[1]);
+	snprintf(hard, sizeof(hard), "%s/hard", argv[1]);
+	snprintf(link, sizeof(link), "%s/link", argv[1]);
+	fd = open(other, O_CREAT | O_WRONLY, 0600);
+	if (fd < 0)
+		return 2;
+	close(fd);
+	printf("open %s\n", result(or_errno(open(file, O_WRONLY))));
+	printf("fd %s\n", result(open_again(file)));
+	printf("symlink %s\n", result(or_errno(symlink(file, link))));
+	printf("through %s\n", result(or_errno(open(link, O_WRONLY))));
+	printf("truncate %s\n", result(or_errno(truncate(file, 3))));
+	printf("chmod %s\n", result(or_errno(chmod(file, 0600))));
+	printf("link %s\n", result(or_errno(linkat(AT_FDCWD, file, AT_FDCWD, hard, 0))));
+	printf("rename %s\n", result(there_and_back(file, gone)));
+	printf("exchange %s\n", result(swap(file, other)));
+	printf("nameless %s\n", result(link_nameless(file, argv[1])));
+	printf("replace %s\n", result(or_errno(rename(other, file))));
+	printf("unlink %s\n", result(or_errno(unlink(file))));
+	unlink(other);
+	unlink(hard);
+	unlink(link);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *verb = argc > 1 ? argv[1] : "";
@@ -452,6 +550,10 @@ int main(int argc, char **argv)
 		return verb_connect(argc - 2, argv + 2);
 	if (strcmp(verb, "open") == 0)
 		return verb_open(argc - 2, argv + 2);
+	if (strcmp(verb, "rename") == 0)
+		return verb_rename(argc - 2, argv + 2);
+	if (strcmp(verb, "names") == 0)
+		return verb_names(argc - 2, argv + 2);
 	if (strcmp(verb, "without") == 0)
 		return verb_without(argc - 2, argv + 2);
 	fputs("attack: wrong use, see attack.c\n", stderr);

@@ -68,25 +68,6 @@ static void test_unbuilt(void **state)
 		{"/network/proxyPorts", PROFILE("'network':{'proxyPorts':{'socks':1}}")},
 		{"/network/route", PROFILE("'network':{'route':'corp'}")},
 		{"/onDetach", PROFILE("'onDetach':'kill'")},
-		/* carve-outs, out of a root, the workspace, the host */
-		{"/roots/0/read",
-		 "{'version':1,'workspace':{'root':'/w'," OPEN "},'command':'allow',"
-		 "'roots':[{'path':'/w/x'}]}"},
-		{"/roots/0/write",
-		 "{'version':1,'workspace':{'root':'/w'," OPEN "},'command':'allow',"
-		 "'roots':[{'path':'/w/x','read':'allow'}]}"},
-		{"/roots/0/write",
-		 "{'version':1,'workspace':{'root':'/w'," OPEN "},'command':'allow',"
-		 "'roots':[{'path':'/w/x','read':'allow','write':'gated'}]}"},
-		{"/roots/1/read",
-		 PROFILE("'roots':[{'path':'/o','read':'allow'},{'path':'/o/a/b'}]")},
-		{"/workspace/read", PROFILE("'host':{'read':'allow'}")},
-		{"/workspace/read", PROFILE("'roots':[{'path':'/w-'}],'host':{'read':'allow'}")},
-		{"/roots/0/read", "{'version':1,'workspace':{'root':'/w','read':'allow'},'command':"
-				  "'allow','host':{'read':'allow'},'roots':[{'path':'/s'}]}"},
-		{"/workspace/write",
-		 "{'version':1,'workspace':{'root':'/w','read':'allow'},'command':"
-		 "'allow','host':{" OPEN "}}"},
 	};
 
 	(void)state;
@@ -174,6 +155,38 @@ static void test_paths(void **state)
 					   GUARANTEE_BIT(GUARANTEE_ENV_SCRUB) |
 					   GUARANTEE_BIT(GUARANTEE_NETWORK_BOUNDARY));
 	assert_int_equal(strlen(p->fingerprint), PROFILE_FINGERPRINT_LEN);
+}
+
+static void test_carve_outs(void **state)
+{
+	cleanup_arena struct arena arena;
+	struct policy *p;
+
+	(void)state;
+	arena_init(&arena, FIXTURE_ARENA_BYTES);
+	p = build(&arena, BUNDLE("", ""),
+		  "{'version':1,'command':'allow','workspace':{'root':'/w'," OPEN "},'host':{"
+		  "'read':'allow'},'roots':[{'path':'/w/a','read':'allow'},{'path':'/w/a/b'," OPEN
+		  "},{'path':'/o'},{'path':'/w/p/q'," OPEN "},{'path':'/w/r'," OPEN
+		  "}],'protect':['p','a/x','r']}");
+	/* /o /w /w/a /w/a/b /w/p /w/p/q /w/r; nothing of a/x, which is closed already */
+	assert_int_equal(p->paths_n, 7);
+	assert_true(policy_is_carve_out(p, 0));
+	assert_false(policy_is_carve_out(p, 1));
+	assert_true(policy_is_carve_out(p, 2));
+	assert_false(policy_is_carve_out(p, 3)); /* opened again */
+	assert_string_equal(p->paths[4].path, "/w/p");
+	assert_string_equal(p->paths[4].path_pointer, "/protect/1"); /* sorted */
+	assert_true(p->paths[4].is_protected && p->paths[4].read && !p->paths[4].write);
+	assert_true(policy_is_carve_out(p, 4));
+	assert_false(p->paths[5].write); /* not below protect */
+	assert_false(p->paths[6].write || p->paths[6].is_protected);
+	assert_true(policy_is_carve_out(p, 6));
+	assert_ptr_equal(policy_enclosing(p, 3), &p->paths[2]);
+	assert_null(policy_enclosing(p, 0));
+	assert_ptr_equal(policy_rule_of(p, "/w/a/bc"), &p->paths[2]);
+	assert_ptr_equal(policy_rule_of(p, "/w/a/b/c"), &p->paths[3]);
+	assert_null(policy_rule_of(p, "/wx"));
 }
 
 static void test_asked(void **state)
@@ -409,6 +422,7 @@ int main(void)
 		cmocka_unit_test(test_command),
 		cmocka_unit_test(test_plain_bundle),
 		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_carve_outs),
 		cmocka_unit_test(test_asked),
 		cmocka_unit_test(test_scratch),
 		cmocka_unit_test(test_environment),

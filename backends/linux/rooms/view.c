@@ -142,6 +142,23 @@ static void report_rules(const struct plan *plan, struct report *report)
 	}
 }
 
+/* Nothing watches the names from outside yet. */
+static void report_carve_outs(const struct plan *plan, struct report *report)
+{
+	const struct policy *policy = plan->policy;
+	size_t i;
+
+	for (i = 0; i < policy->paths_n; i++) {
+		if (policy_is_carve_out(policy, i))
+			report_add(report, "carveOuts", "mount", OUTCOME_UNENFORCED,
+				   READ_BIT | WRITE_BIT,
+				   "%s is closed inside of what is open: no process of the "
+				   "container undoes that, but one outside that renames another "
+				   "object to that name does",
+				   policy->paths[i].path);
+	}
+}
+
 static void report_host(const struct plan *plan, struct report *report)
 {
 	const struct plan_view *view = &plan->view;
@@ -298,6 +315,7 @@ static int view_plan(struct plan *plan, struct report *report, struct sbx_error 
 	report_host(plan, report);
 	report_poststart(plan, report);
 	report_rules(plan, report);
+	report_carve_outs(plan, report);
 	report_proc(plan, report);
 	if (view_mount_at(plan, "/dev/shm") && !view_mounts_new(plan, "/dev/shm", "tmpfs"))
 		report_add(report, "shm", "mount", OUTCOME_NARROWED, 0,
@@ -329,7 +347,8 @@ static int view_prepare(struct run *run, struct sbx_error *err)
 
 static int prepare_devices(struct view_build *b, struct sbx_error *err)
 {
-	b->devices_max = b->facts->covers_n + b->facts->hidden.n + OWN_DEVICES_MAX;
+	b->devices_max = b->facts->covers_n + b->facts->hidden.n + b->plan->policy->paths_n +
+			 OWN_DEVICES_MAX;
 	b->devices = arena_alloc_array(b->plan->arena, b->devices_max, sizeof(*b->devices));
 	return b->devices ? 0 : sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "list what is mounted");
 }
@@ -346,6 +365,8 @@ static int build(struct view_build *b, struct sbx_error *err)
 		r = view_roots_open(b, err);
 	if (r == 0)
 		r = view_cover_files(b, err);
+	if (r == 0)
+		r = view_carve(b, err);
 	if (r == 0 && b->covered)
 		r = view_mounts_read(b, err);
 	if (r == 0)

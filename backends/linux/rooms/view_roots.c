@@ -127,8 +127,10 @@ static int check_second_names(const struct view_build *b, size_t n, struct sbx_e
 	for (i = 0; r == 0 && i < policy->paths_n; i++) {
 		const struct path_rule *other = &policy->paths[i];
 
+		/* what lies in this root is carved out of it (view_carve.c) */
 		if (!((rule->write && !other->write) || (rule->read && !other->read)) ||
-		    path_is_below(rule->path, other->path))
+		    path_is_below(rule->path, other->path) ||
+		    path_is_below(other->path, rule->path))
 			continue;
 		r = check_object(b, rule, own, &b->roots[i].shows, other->path, err);
 	}
@@ -167,6 +169,11 @@ static int check_binds(const struct view_build *b, const struct path_rule *rule,
 
 /* ---- the roots ---- */
 
+/* For "%s \"%s\"%s" */
+#define PURPOSE(rule)                                                                              \
+	(rule)->is_protected ? "protect" : "use", (rule)->path,                                    \
+		(rule)->is_protected ? "" : " as a root"
+
 static int open_root(const struct view_build *b, const struct path_rule *rule,
 		     struct view_root *root, struct sbx_error *err)
 {
@@ -175,27 +182,32 @@ static int open_root(const struct view_build *b, const struct path_rule *rule,
 
 	root->fd = view_open(b->source_fd, rule->path);
 	if (root->fd == -ELOOP)
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
-				   "use \"%s\" as a root: a component is a symbolic link; name the "
-				   "real path",
+		return sbx_fail_at(
+			err, SBX_E_INVALID_PROFILE, rule->path_pointer,
+			"%s \"%s\"%s: a component is a symbolic link; name the real path",
+			PURPOSE(rule));
+	if (rule->is_protected && view_is_absent(root->fd))
+		return sbx_fail_at(err, SBX_E_UNSUPPORTED, rule->path_pointer,
+				   "protect \"%s\": it does not exist, and to keep a name free is "
+				   "not built; make it first",
 				   rule->path);
-	if (root->fd == -ENOENT || root->fd == -ENOTDIR)
+	if (view_is_absent(root->fd))
 		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
 				   "use \"%s\" as a root: it does not exist in the container",
 				   rule->path);
 	if (root->fd < 0 || fstat(root->fd, &st) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, root->fd < 0 ? -root->fd : errno,
-				"look at root \"%s\"", rule->path);
+				"look at \"%s\"", rule->path);
 	line = view_line_of(b, root->fd);
 	if (!line || !view_holds_files(line))
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
-				   "use \"%s\" as a root: it lies on a file system of the kernel "
-				   "(%s) that no value of a profile covers",
-				   rule->path, line ? line->type : "unknown");
+		return sbx_fail_at(
+			err, SBX_E_INVALID_PROFILE, rule->path_pointer,
+			"%s \"%s\"%s: it lies on a file system of the kernel (%s) that no "
+			"value of a profile covers",
+			PURPOSE(rule), line ? line->type : "unknown");
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
-				   "use \"%s\" as a root: it is neither a folder nor a file",
-				   rule->path);
+				   "%s \"%s\"%s: it is neither a folder nor a file", PURPOSE(rule));
 	return view_shown_by(b, root->fd, rule->path, &root->shows) < 0
 		       ? view_fail_moved(rule->path, err)
 		       : 0;
@@ -260,17 +272,28 @@ struct view_part view_root_part(const struct view_build *b, size_t n)
 	};
 }
 
+/* It lies in a read-only carve-out of ours, and not on a mount that was read-only before. */
+static bool is_opened_again(const struct view_build *b, size_t n)
+{
+	const struct path_rule *outer = policy_enclosing(b->plan->policy, n);
+
+	return outer && !outer->write && !b->roots[n].shows.line->read_only;
+}
+
 static int clone_root(struct view_build *b, size_t n, struct sbx_error *err)
 {
 	struct view_part part = view_root_part(b, n);
 	struct view_root *root = &b->roots[n];
+	bool carved = is_opened_again(b, n);
 	int r = root->clone = view_part_clone(b, &part, err);
 
 	root->recursive = part.recursive;
-	if (r < 0 || !part.narrow)
+	if (r < 0 || (!part.narrow && !carved))
 		return r < 0 ? r : 0;
-	r = mount_tree_set(root->clone, false, MOUNT_ATTR_RDONLY, 0);
-	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "make root \"%s\" read-only", part.place)
+	r = mount_tree_set(root->clone, false, part.narrow ? MOUNT_ATTR_RDONLY : 0,
+			   part.narrow ? 0 : MOUNT_ATTR_RDONLY);
+	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "make root \"%s\" %s", part.place,
+				part.narrow ? "read-only" : "writable again")
 		     : 0;
 }
 
@@ -280,8 +303,10 @@ int view_roots_clone(struct view_build *b, struct sbx_error *err)
 	size_t i;
 	int r = 0;
 
-	for (i = 0; r == 0 && b->covered && i < policy->paths_n; i++)
-		r = open_covered(b, &policy->paths[i], &b->roots[i], err);
+	for (i = 0; r == 0 && b->covered && i < policy->paths_n; i++) {
+		if (policy->paths[i].read)
+			r = open_covered(b, &policy->paths[i], &b->roots[i], err);
+	}
 	for (i = 0; r == 0 && i < policy->paths_n; i++) {
 		if (policy->paths[i].write)
 			r = clone_root(b, i, err);

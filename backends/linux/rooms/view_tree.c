@@ -81,7 +81,10 @@ static int compare_texts(const void *left, const void *right)
 	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-static int keeps_collect(const struct view_build *b, const char *hidden, struct keeps *keeps)
+/* What stays: what the profile knows and what the bundle mounts; in a root that the profile closes
+ * (closed) only what it opens. */
+static int keeps_collect(const struct view_build *b, const char *hidden, bool closed,
+			 struct keeps *keeps)
 {
 	const struct policy *policy = b->plan->policy;
 	const struct plan_mounts *mounts = &b->plan->mounts;
@@ -91,9 +94,11 @@ static int keeps_collect(const struct view_build *b, const char *hidden, struct 
 
 	if (!paths)
 		return -ENOMEM;
-	for (i = 0; i < policy->paths_n; i++)
-		paths[n++] = policy->paths[i].path;
-	for (i = 0; i < mounts->n; i++) {
+	for (i = 0; i < policy->paths_n; i++) {
+		if (policy->paths[i].read || !closed)
+			paths[n++] = policy->paths[i].path;
+	}
+	for (i = 0; !closed && i < mounts->n; i++) {
 		if (!mounts->v[i].remount)
 			paths[n++] = mounts->v[i].destination;
 	}
@@ -147,13 +152,13 @@ static int make_scratch_place(const struct view_build *b, int cover, const char 
 }
 
 /* Hide the folder that target stands on, but for what is kept below it. */
-static int cover_folder(struct view_build *b, int target, const char *path)
+static int cover_folder(struct view_build *b, int target, const char *path, bool closed)
 {
 	bool holds_scratch = path_is_below(b->plan->view.scratch_path, path);
 	struct keeps keeps = {.n = 0};
 	cleanup_fd int cover = -EBADF;
 	size_t i;
-	int r = keeps_collect(b, path, &keeps);
+	int r = keeps_collect(b, path, closed, &keeps);
 
 	if (r == 0) {
 		cover = keeps.n || holds_scratch
@@ -185,6 +190,16 @@ static int cover_file(const struct view_build *b, int target)
 		return cover;
 	r = mount_tree_set(cover, false, COVER_ATTRS | MOUNT_ATTR_RDONLY, 0);
 	return r < 0 ? r : mount_tree_attach(cover, target);
+}
+
+int view_close_root(struct view_build *b, int target, const char *path)
+{
+	struct stat st;
+
+	if (fstat(target, &st) < 0)
+		return -errno;
+	view_mounts_forget(b, target);
+	return S_ISDIR(st.st_mode) ? cover_folder(b, target, path, true) : cover_file(b, target);
 }
 
 int view_hide(struct view_build *b, int fd)
@@ -238,7 +253,7 @@ static int pin_folder(const struct view_build *b, const char *path)
  * payload's own making, which the runtime would take for its own next time. A mount point cannot be
  * renamed (rename(2), EBUSY), so each folder above becomes one, from the top.
  */
-static int pin_parents(const struct view_build *b, const char *path)
+int view_pin_parents(const struct view_build *b, const char *path)
 {
 	char parent[PATH_MAX];
 	size_t i, len = strlen(path);
@@ -289,7 +304,7 @@ static int cover_own(struct view_build *b, const struct view_cover *cover, struc
 	if (cover->link)
 		return check_link(b, cover, err);
 	b->covered = true;
-	r = pin_parents(b, cover->path);
+	r = view_pin_parents(b, cover->path);
 	if (r == 0) {
 		cleanup_close_fd(&target);
 		r = target = path_open_in_root_nofollow(b->source_fd, cover->path, O_PATH);
@@ -297,7 +312,8 @@ static int cover_own(struct view_build *b, const struct view_cover *cover, struc
 	if (r >= 0)
 		view_mounts_forget(b, target);
 	if (r >= 0)
-		r = cover->directory ? cover_folder(b, target, cover->path) : cover_file(b, target);
+		r = cover->directory ? cover_folder(b, target, cover->path, false)
+				     : cover_file(b, target);
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "cover the runtime's own \"%s\"",
 				cover->path)
 		     : 0;
@@ -314,7 +330,7 @@ static int hide_folder(struct view_build *b, const char *path, struct sbx_error 
 	if (target == -ENOENT)
 		return 0;
 	b->covered = true;
-	r = target < 0 ? target : cover_folder(b, target, path);
+	r = target < 0 ? target : cover_folder(b, target, path, false);
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "hide the host's \"%s\"", path) : 0;
 }
 

@@ -222,6 +222,34 @@ host_root() {
 	[ ! -e /etc/sbx-bats ]
 }
 
+@test 'root "/": nothing of the host is above it, for the first process and for exec' {
+	local file=/tmp/sbx-bats-above-root-$$ read
+	local script="awk '\$5 == \"/\"' /proc/self/mountinfo | wc -l
+		for f in /..$file /../..$file /proc/1/root/..$file; do [ -e \$f ] && echo \$f; done
+		cd / && cd ../.. && [ -e .$file ] && echo .$file; true"
+
+	touch "$file"
+	edit_config '.root.path = "/" | (.mounts[] | select(.destination == "/workspace")).destination = $w' \
+		--arg w "$WS"
+	for read in deny allow; do
+		use_profile '.workspace.root = $w | .host.read = $r' --arg w "$WS" --arg r "$read"
+		run_script "$script"
+		assert_status 0
+		assert_output 1
+		set_args sleep 100
+		sbx_detached run --detach --bundle "$BUNDLE" "$ID"
+		run_sbx exec "$ID" sh -c "$script"
+		assert_status 0
+		assert_output 1
+		sbx delete --force "$ID"
+	done
+	no_profile # control: the same names find the file where it is in view
+	run_script "$script"
+	rm -f "$file"
+	assert_line "/..$file"
+	assert_line 1
+}
+
 @test 'root "/" needs a procfs and a /dev of its own' {
 	edit_config '.root.path = "/" | del(.mounts[] | select(.destination == "/workspace"))'
 	mkdir -p "$WS"

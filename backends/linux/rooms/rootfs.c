@@ -38,6 +38,8 @@
 #include "runtime/base/path.h"
 #include "runtime/base/procfs.h"
 
+#define OLD_ROOT_STACK_MAX 64 /* mounts on the old root itself */
+
 static const struct {
 	const char *word;
 	unsigned long flags;
@@ -261,16 +263,45 @@ static void rootfs_undo(struct run *run)
 
 /* ---- the change of root ---- */
 
+/*
+ * pivot_root(2) left the old root on top of the new one, where ".." and setns(2) of a later exec
+ * lead. What stands on the old root itself goes first: a root "/" is mounted there, and the view of
+ * a profile on top of that. From the old root's descriptor umount2(2) finds only these, and says
+ * EINVAL when none is left.
+ */
+static int detach_old(int old_root, int new_root, struct sbx_error *err)
+{
+	cleanup_fd int above = -EBADF;
+	uint64_t old = 0, now = 0;
+	int detached = 0, r;
+
+	if (fchdir(old_root) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "enter the old root");
+	while (detached < OLD_ROOT_STACK_MAX && umount2(".", MNT_DETACH) == 0)
+		detached++;
+	if (detached == 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "detach the old root");
+	if (fchdir(new_root) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "enter the root mount");
+	r = fd_mount_id(old_root, &old);
+	if (r == 0) {
+		above = open("..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		r = above < 0 ? -errno : fd_mount_id(above, &now);
+	}
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "look for the old root");
+	return now != old ? 0
+			  : sbx_fail(err, SBX_E_SYSTEM, EBUSY,
+				     "detach the old root: it is still above the new one");
+}
+
 static int pivot(const struct run *run, struct sbx_error *err)
 {
-	cleanup_fd int old_root = -EBADF;
+	cleanup_fd int old_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int r;
 
-	if (run->plan->mounts.rootfs_propagation & MS_SHARED) {
-		old_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (old_root < 0)
-			return sbx_fail(err, SBX_E_SYSTEM, errno, "open \"/\"");
-	}
+	if (old_root < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "open \"/\"");
 	if (fchdir(run->rootfs_fd) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "enter the root mount");
 	r = sys_pivot_root(".", ".");
@@ -278,15 +309,13 @@ static int pivot(const struct run *run, struct sbx_error *err)
 		return sbx_fail(
 			err, SBX_E_SYSTEM, -r,
 			"pivot to the root mount (where \"/\" is an initramfs, --no-pivot)");
-	if (old_root >= 0) {
+	if (run->plan->mounts.rootfs_propagation & MS_SHARED) {
 		/* an unmount in a peer of the host would unmount on the host */
 		r = mount_tree_set_propagation(old_root, MS_SLAVE | MS_REC);
 		if (r < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -r, "cut the old root off");
 	}
-	if (umount2(".", MNT_DETACH) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, errno, "detach the old root");
-	return 0;
+	return detach_old(old_root, run->rootfs_fd, err);
 }
 
 static bool is_host_view(const char *fs_type)

@@ -17,6 +17,21 @@
 #include "runtime/notify.h"
 #include "runtime/profile_sources.h"
 
+/* The container's own folder in the store is its bundle: there config.json will be. */
+static int make_bundle(struct container *c, const struct global_options *global,
+		       const struct create_request *request, struct sbx_error *err)
+{
+	int rc = store_open(&c->store, global->root, true, err);
+
+	if (rc == 0)
+		rc = direct_write(request->direct, &c->config, err);
+	if (rc < 0)
+		return rc;
+	c->state.bundle = arena_printf(&c->arena, "%s/%s", c->store.root, request->id);
+	prefault_heap(c->config.len);
+	return c->state.bundle ? 0 : sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "name the bundle");
+}
+
 static int open_bundle(struct container *c, const struct create_request *request,
 		       struct sbx_error *err)
 {
@@ -106,13 +121,15 @@ int container_plan(struct container *c, const struct global_options *global,
 		.listen_fds = inherit_listen_fds(),
 		.console_socket = request->console_socket,
 		.detached = request->detached,
+		.reaper = request->direct != NULL,
 		.state_root = global->root,
 		.settings = global->config,
 		.profile = request->profile ? request->profile : global->profile,
 		.config = request->config_file,
 		.bundle_name = request->bundle,
 	};
-	int rc = open_bundle(c, request, err);
+	int rc = request->direct ? make_bundle(c, global, request, err)
+				 : open_bundle(c, request, err);
 
 	if (rc == 0)
 		rc = parse_config(c, request, err);

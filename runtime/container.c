@@ -235,7 +235,7 @@ int container_create(struct container *c, const struct global_options *global,
 		rc = sockets_check_pid_file(request->pid_file, err);
 	if (rc == 0)
 		rc = inherit_check(c->plan, err);
-	if (rc == 0)
+	if (rc == 0 && c->store.root_fd < 0)
 		rc = store_open(&c->store, global->root, true, err);
 	if (rc < 0)
 		return rc;

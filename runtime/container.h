@@ -11,6 +11,7 @@
 #include "backends/linux/hook_group.h"
 #include "backends/linux/sequence.h"
 #include "runtime/cmd.h"
+#include "runtime/direct.h"
 #include "runtime/store.h"
 
 #define CONTAINER_ARENA_BYTES	   ((size_t)64 << 20)
@@ -42,10 +43,11 @@ struct create_request {
 	int preserve_fds;
 	bool no_pivot, no_new_keyring, detached;
 	bool start_by_socket; /* create: wait for `start`; run: this process starts it */
+	const struct direct_request *direct; /* run -- COMMAND: instead of a bundle; NULL */
 };
 
 /* The rows of create's options, shared with run; request_read() reads them. */
-#define RUN_OPTION_ROWS 12
+#define RUN_OPTION_ROWS 15
 extern const struct option_row create_option_rows[RUN_OPTION_ROWS];
 int request_read(const struct invocation *in, struct create_request *ret, struct sbx_error *err);
 

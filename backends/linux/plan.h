@@ -159,6 +159,7 @@ struct plan_options {
 	int listen_fds;
 	const char *console_socket;
 	bool detached;
+	bool reaper; /* the program is the child of a first process of ours (reaper.h) */
 };
 
 struct plan {

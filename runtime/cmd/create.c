@@ -21,10 +21,14 @@ const struct option_row create_option_rows[RUN_OPTION_ROWS] = {
 	{"profile", 0, OPTION_VALUE, "FILE|NAME", "access profile"},
 	{"detach", 'd', OPTION_FLAG, NULL, "return when the process is started"},
 	{"keep", 0, OPTION_FLAG, NULL, "keep the container after its exit"},
+	{"workspace", 0, OPTION_VALUE, "DIR", "-- COMMAND: its folder (default: the current one)"},
+	{"root", 0, OPTION_LIST, "PATH[:rw]", "-- COMMAND: one more folder, to read or to write"},
+	{"env", 0, OPTION_LIST, "NAME[=VALUE]", "-- COMMAND: one more variable"},
 };
 
-/* detach and keep are run's own, the last two. */
-#define CREATE_ROWS (ARRAY_SIZE(create_option_rows) - 2)
+/* The last ones are run's own. */
+#define RUNS_OWN    5
+#define CREATE_ROWS (ARRAY_SIZE(create_option_rows) - RUNS_OWN)
 
 int request_read(const struct invocation *in, struct create_request *ret, struct sbx_error *err)
 {

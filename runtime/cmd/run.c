@@ -8,6 +8,7 @@
 
 #include "runtime/base/cleanup.h"
 #include "runtime/cmd/cmds.h"
+#include "runtime/cmd/output.h"
 #include "runtime/container.h"
 #include "runtime/foreground.h"
 #include "runtime/notify.h"
@@ -61,28 +62,92 @@ static int start_made(struct container *c, struct foreground *fg, struct sbx_err
 	return rc;
 }
 
+/* Behind "--" stands a command. */
+static bool is_direct(const struct invocation *in)
+{
+	return strcmp(in->argv[-1], "--") == 0 && !invocation_value(in, "bundle");
+}
+
+/* Options of one form beside the other. */
+static int check_form(const struct invocation *in, bool direct, struct sbx_error *err)
+{
+	static const char *const of_command[] = {"workspace", "root", "env"};
+	static const char *const of_bundle[] = {"config"};
+	const char *const *wrong = direct ? of_bundle : of_command;
+	size_t n = direct ? ARRAY_SIZE(of_bundle) : ARRAY_SIZE(of_command);
+
+	for (size_t i = 0; i < n; i++)
+		if (invocation_value(in, wrong[i]))
+			return sbx_fail(
+				err, SBX_E_USAGE, 0,
+				direct ? "--%s is for a bundle, not for run -- COMMAND"
+				       : "--%s is for run -- COMMAND, not for a bundle (the "
+					 "state root, --root, stands before the verb)",
+				wrong[i]);
+	return direct || in->argc == 1
+		       ? 0
+		       : sbx_fail(err, SBX_E_USAGE, 0,
+				  "run takes one container or bundle, got %d arguments (a command "
+				  "stands behind \"--\")",
+				  in->argc);
+}
+
+/* What is to run, and its name. */
+static int read_operands(const struct invocation *in, struct create_request *request,
+			 struct direct_request *direct, char id[32], struct sbx_error *err)
+{
+	bool is_command = is_direct(in);
+	int rc = check_form(in, is_command, err);
+
+	if (rc < 0)
+		return rc;
+	request->id = id;
+	if (is_command) {
+		*direct = (struct direct_request){
+			.command = in->argv,
+			.workspace = invocation_value(in, "workspace"),
+			.roots = invocation_list(in, "root"),
+			.env = invocation_list(in, "env"),
+			.has_profile = request->profile || in->global->profile,
+		};
+		request->direct = direct;
+		return generate_id(id, err);
+	}
+	if (!strchr(in->argv[0], '/') && strcmp(in->argv[0], ".") != 0) {
+		request->id = in->argv[0];
+		return 0;
+	}
+	if (invocation_value(in, "bundle"))
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"run takes one bundle, by --bundle or as \"%s\" (an argument "
+				"with a slash is no container's name)",
+				in->argv[0]);
+	request->bundle = in->argv[0];
+	return generate_id(id, err);
+}
+
+/* Nobody else knows it. */
+static int print_id(const char *id, struct sbx_error *err)
+{
+	cleanup_buf struct buf out = BUF_INIT;
+
+	buf_printf(&out, "%s\n", id);
+	return output_print(&out, err);
+}
+
 static int run_run(const struct invocation *in, struct sbx_error *err)
 {
 	struct create_request request;
+	struct direct_request direct;
 	struct foreground fg = {.signal_fd = -EBADF, .notify_fd = -EBADF};
 	struct container c;
 	char id[32];
 	int rc = request_read(in, &request, err);
 
+	if (rc == 0)
+		rc = read_operands(in, &request, &direct, id, err);
 	if (rc < 0)
 		return rc;
-	request.id = in->argv[0];
-	if (strchr(in->argv[0], '/') || strcmp(in->argv[0], ".") == 0) {
-		if (invocation_value(in, "bundle"))
-			return sbx_fail(
-				err, SBX_E_USAGE, 0,
-				"run takes one bundle, by --bundle or as \"%s\" (an argument "
-				"with a slash is no container's name)",
-				in->argv[0]);
-		request.bundle = in->argv[0];
-		request.id = id;
-		rc = generate_id(id, err);
-	}
 	container_init(&c);
 	if (rc == 0 && !request.detached)
 		rc = foreground_begin(&fg, err);
@@ -92,6 +157,8 @@ static int run_run(const struct invocation *in, struct sbx_error *err)
 		rc = start_made(&c, &fg, err);
 	if (rc == 0 && request.detached && fg.notify_fd >= 0)
 		rc = notify_await(&c, fg.notify_fd, err);
+	if (rc == 0 && request.detached && request.id == id)
+		rc = print_id(id, err);
 	if (rc == 0 && !request.detached)
 		rc = wait_and_delete(&c, &fg, invocation_flag(in, "keep"), err);
 	foreground_end(&fg);
@@ -101,12 +168,13 @@ static int run_run(const struct invocation *in, struct sbx_error *err)
 
 const struct cmd cmd_run = {
 	.name = "run",
-	.operands = "CONTAINER|BUNDLE",
-	.help = "create, start, wait and delete; an argument with a slash is a bundle",
+	.operands = "CONTAINER|BUNDLE|-- COMMAND",
+	.help = "create, start, wait and delete; an argument with a slash is a bundle; a command "
+		"behind -- needs none",
 	.rows = create_option_rows,
 	.rows_n = RUN_OPTION_ROWS,
 	.min_operands = 1,
-	.max_operands = 1,
+	.max_operands = -1,
 	.needs_own_image = true,
 	.failure_status = 1,
 	.run = run_run,

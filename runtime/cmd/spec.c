@@ -1,10 +1,8 @@
 /*
  * spec: writes a config.json to start from.
  *
- * It asks for little: every namespace but user and time, three harmless capabilities, no new
- * privileges, a read-only root, nothing of the host's devices. With --rootless the caller's own id
- * becomes root of a new user namespace; then /sys is the host's, bound read-only, because sysfs
- * belongs to a network namespace, which an unprivileged container leaves to its manager.
+ * It asks for little: what default_bundle.c has, three harmless capabilities, no new privileges, a
+ * read-only root.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,11 +13,11 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
 #include "runtime/cmd/cmds.h"
+#include "runtime/default_bundle.h"
 #include "runtime/version.h"
 #include "spec/json_write.h"
 
 #define CONFIG_NAME	   "config.json"
-#define OPTIONS_MAX	   8
 #define DEFAULT_OPEN_FILES 1024
 #define INDENT		   4
 
@@ -29,73 +27,10 @@ static const struct option_row rows[] = {
 	{"rootless", 0, OPTION_FLAG, NULL, "a container for an unprivileged caller"},
 };
 
-enum when { ALWAYS, ROOTFUL, ROOTLESS };
-
-struct mount_row {
-	enum when when;
-	const char *destination, *type, *source;
-	const char *options[OPTIONS_MAX];
-};
-
-static const struct mount_row mounts[] = {
-	{ALWAYS, "/proc", "proc", "proc", {"nosuid", "noexec", "nodev"}},
-	{ALWAYS, "/dev", "tmpfs", "tmpfs", {"nosuid", "strictatime", "mode=755", "size=65536k"}},
-	{ROOTFUL,
-	 "/dev/pts",
-	 "devpts",
-	 "devpts",
-	 {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}},
-	{ROOTLESS,
-	 "/dev/pts",
-	 "devpts",
-	 "devpts",
-	 {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}},
-	{ALWAYS,
-	 "/dev/shm",
-	 "tmpfs",
-	 "shm",
-	 {"nosuid", "noexec", "nodev", "mode=1777", "size=65536k"}},
-	{ALWAYS, "/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}},
-	{ROOTFUL, "/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "ro"}},
-	{ROOTLESS, "/sys", "none", "/sys", {"rbind", "nosuid", "noexec", "nodev", "rro"}},
-	{ROOTFUL,
-	 "/sys/fs/cgroup",
-	 "cgroup",
-	 "cgroup",
-	 {"nosuid", "noexec", "nodev", "relatime", "ro"}},
-};
-
-static const struct {
-	enum when when;
-	enum oci_ns ns;
-} namespaces[] = {
-	{ALWAYS, NS_PID}, {ROOTFUL, NS_NET},   {ALWAYS, NS_IPC},    {ALWAYS, NS_UTS},
-	{ALWAYS, NS_MNT}, {ALWAYS, NS_CGROUP}, {ROOTLESS, NS_USER},
-};
-
 static const char *const args[] = {"sh"};
 static const char *const env[] = {
 	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "TERM=xterm"};
 static const char *const capabilities[] = {"CAP_AUDIT_WRITE", "CAP_KILL", "CAP_NET_BIND_SERVICE"};
-
-/* What says much about the host, or changes it. */
-static const char *const masked_paths[] = {
-	"/proc/acpi",	       "/proc/asound",
-	"/proc/kcore",	       "/proc/keys",
-	"/proc/latency_stats", "/proc/sched_debug",
-	"/proc/scsi",	       "/proc/timer_list",
-	"/proc/timer_stats",   "/sys/devices/virtual/powercap",
-	"/sys/firmware",
-};
-static const char *const readonly_paths[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
-					     "/proc/sysrq-trigger"};
-
-static bool applies(enum when when, bool rootless)
-{
-	return when == ALWAYS || (when == ROOTLESS) == rootless;
-}
-
-#define WRITE_LIST(w, key, list) json_write_strings(w, key, (char *const *)(list), ARRAY_SIZE(list))
 
 static void write_process(struct json_writer *w)
 {
@@ -105,13 +40,13 @@ static void write_process(struct json_writer *w)
 	json_write_int(w, "uid", 0);
 	json_write_int(w, "gid", 0);
 	json_end_object(w);
-	WRITE_LIST(w, "args", args);
-	WRITE_LIST(w, "env", env);
+	JSON_WRITE_WORDS(w, "args", args);
+	JSON_WRITE_WORDS(w, "env", env);
 	json_write_string(w, "cwd", "/");
 	json_begin_object(w, "capabilities");
-	WRITE_LIST(w, "bounding", capabilities);
-	WRITE_LIST(w, "effective", capabilities);
-	WRITE_LIST(w, "permitted", capabilities);
+	JSON_WRITE_WORDS(w, "bounding", capabilities);
+	JSON_WRITE_WORDS(w, "effective", capabilities);
+	JSON_WRITE_WORDS(w, "permitted", capabilities);
 	json_end_object(w);
 	json_begin_array(w, "rlimits");
 	json_begin_object(w, NULL);
@@ -121,66 +56,6 @@ static void write_process(struct json_writer *w)
 	json_end_object(w);
 	json_end_array(w);
 	json_write_bool(w, "noNewPrivileges", true);
-	json_end_object(w);
-}
-
-static void write_mounts(struct json_writer *w, bool rootless)
-{
-	json_begin_array(w, "mounts");
-	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
-		if (!applies(mounts[i].when, rootless))
-			continue;
-		json_begin_object(w, NULL);
-		json_write_string(w, "destination", mounts[i].destination);
-		json_write_string(w, "type", mounts[i].type);
-		json_write_string(w, "source", mounts[i].source);
-		json_begin_array(w, "options");
-		for (size_t k = 0; k < OPTIONS_MAX && mounts[i].options[k]; k++)
-			json_write_string(w, NULL, mounts[i].options[k]);
-		json_end_array(w);
-		json_end_object(w);
-	}
-	json_end_array(w);
-}
-
-static void write_mapping(struct json_writer *w, const char *key, uint32_t host_id)
-{
-	json_begin_array(w, key);
-	json_begin_object(w, NULL);
-	json_write_int(w, "containerID", 0);
-	json_write_uint(w, "hostID", host_id);
-	json_write_int(w, "size", 1);
-	json_end_object(w);
-	json_end_array(w);
-}
-
-static void write_linux(struct json_writer *w, bool rootless)
-{
-	json_begin_object(w, "linux");
-	if (rootless) {
-		write_mapping(w, "uidMappings", geteuid());
-		write_mapping(w, "gidMappings", getegid());
-	} else {
-		json_begin_object(w, "resources");
-		json_begin_array(w, "devices");
-		json_begin_object(w, NULL);
-		json_write_bool(w, "allow", false);
-		json_write_string(w, "access", "rwm");
-		json_end_object(w);
-		json_end_array(w);
-		json_end_object(w);
-	}
-	json_begin_array(w, "namespaces");
-	for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++) {
-		if (!applies(namespaces[i].when, rootless))
-			continue;
-		json_begin_object(w, NULL);
-		json_write_string(w, "type", oci_ns_name(namespaces[i].ns));
-		json_end_object(w);
-	}
-	json_end_array(w);
-	WRITE_LIST(w, "maskedPaths", masked_paths);
-	WRITE_LIST(w, "readonlyPaths", readonly_paths);
 	json_end_object(w);
 }
 
@@ -197,8 +72,10 @@ static void write_config(struct buf *out, bool rootless)
 	json_write_bool(&w, "readonly", true);
 	json_end_object(&w);
 	json_write_string(&w, "hostname", "sbx");
-	write_mounts(&w, rootless);
-	write_linux(&w, rootless);
+	json_begin_array(&w, "mounts");
+	default_mounts_write(&w, rootless, false);
+	json_end_array(&w);
+	default_linux_write(&w, rootless);
 	json_end_object(&w);
 	buf_putc(out, '\n');
 }

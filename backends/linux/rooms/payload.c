@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backends/linux/reaper.h"
 #include "backends/linux/room.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
@@ -226,6 +227,9 @@ static int apply_payload(struct run *run, enum stage stage, struct sbx_error *er
 			rc = finish_environment(run, err);
 		return rc < 0 ? rc : find_executable(run, err);
 	case STAGE_EXEC:
+		rc = run->plan->options.reaper && !run->is_exec ? reaper_fork(err) : 0;
+		if (rc < 0)
+			return rc;
 		execve(run->executable, run->plan->process.process->args.v, run->env);
 		return sbx_fail(err, SBX_E_EXECUTABLE, errno, "exec %s", run->executable);
 	default:

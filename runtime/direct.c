@@ -1,0 +1,343 @@
+/*
+ * Everything is decided by the two documents that are written here: config.json and, in its
+ * annotation, the profile. From there on it is a bundle like any other.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/path.h"
+#include "runtime/base/text.h"
+#include "runtime/default_bundle.h"
+#include "runtime/direct.h"
+#include "runtime/version.h"
+
+extern char **environ;
+
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define GIT_FOLDER   ".git"
+#define ROOTS_MAX    64
+
+/* What root needs for files of other owners in the workspace, and to give up being root. */
+static const char *const capabilities[] = {
+	"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID",
+	"CAP_KILL",  "CAP_SETGID",	 "CAP_SETUID",
+};
+
+/* Names of the caller's environment that a command gets; "LC_" as a prefix. */
+static const char *const passed[] = {"PATH", "TERM", "LANG", "TZ", "USER", "LOGNAME"};
+static const char passed_prefix[] = "LC_";
+
+struct folder {
+	char path[PATH_MAX]; /* canonical, no link in it */
+	bool writable;
+};
+
+struct direct {
+	const struct direct_request *request;
+	struct folder workspace, roots[ROOTS_MAX];
+	size_t roots_n;
+	char cwd[PATH_MAX];
+};
+
+static bool is_utf8(const char *text)
+{
+	size_t left = strlen(text), n;
+
+	for (; left > 0; text += n, left -= n) {
+		n = text_utf8_length(text, left);
+		if (n == 0)
+			return false;
+	}
+	return true;
+}
+
+static int check_text(const char *what, const char *text, struct sbx_error *err)
+{
+	return is_utf8(text) ? 0
+			     : sbx_fail(err, SBX_E_USAGE, EILSEQ,
+					"use \"%s\" as %s: it is no UTF-8", text, what);
+}
+
+/* ---- folders ---- */
+
+static int find_folder(const char *option, const char *name, struct folder *ret,
+		       struct sbx_error *err)
+{
+	if (!realpath(name, ret->path))
+		return sbx_fail(err, SBX_E_USAGE, errno, "use \"%s\" as %s", name, option);
+	return check_text(option, ret->path, err);
+}
+
+/* Whoever starts a command at home seldom means to show it the keys there. */
+static int check_home(const struct folder *workspace, struct sbx_error *err)
+{
+	const char *home = getenv("HOME");
+	char real[PATH_MAX];
+
+	if (!home || !realpath(home, real) || !path_is_below(real, workspace->path))
+		return 0;
+	return sbx_fail(err, SBX_E_USAGE, 0,
+			"run a command in \"%s\": the home folder, with the keys in it, would be "
+			"open to it; change to the folder that it works in, or name this one with "
+			"--workspace",
+			workspace->path);
+}
+
+static int find_workspace(struct direct *d, struct sbx_error *err)
+{
+	const char *name = d->request->workspace;
+	struct stat st;
+	int rc;
+
+	if (!getcwd(d->cwd, sizeof(d->cwd)))
+		return sbx_fail(err, SBX_E_USAGE, errno, "find the current folder");
+	rc = find_folder("--workspace", name ? name : d->cwd, &d->workspace, err);
+	if (rc < 0)
+		return rc;
+	if (stat(d->workspace.path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return sbx_fail(err, SBX_E_USAGE, ENOTDIR, "use \"%s\" as the workspace",
+				d->workspace.path);
+	if (strcmp(d->workspace.path, "/") == 0)
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"use \"/\" as the workspace: the whole host would be open; name a "
+				"folder with --workspace");
+	return name ? 0 : check_home(&d->workspace, err);
+}
+
+/* PATH or PATH:rw; a path of that end is written with ":ro" behind it. */
+static int find_root(struct direct *d, const char *text, struct sbx_error *err)
+{
+	size_t len = strlen(text);
+	bool marked = len > 3 &&
+		      (strcmp(text + len - 3, ":rw") == 0 || strcmp(text + len - 3, ":ro") == 0);
+	struct folder *root = &d->roots[d->roots_n];
+	char name[PATH_MAX];
+
+	if (d->roots_n == ROOTS_MAX)
+		return sbx_fail(err, SBX_E_USAGE, 0, "too many --root options, at most %d",
+				ROOTS_MAX);
+	if (len >= sizeof(name))
+		return sbx_fail(err, SBX_E_USAGE, ENAMETOOLONG, "use \"%s\" as --root", text);
+	memcpy(name, text, len + 1);
+	if (marked)
+		name[len - 3] = '\0';
+	root->writable = marked && text[len - 1] == 'w';
+	d->roots_n++;
+	return find_folder("--root", name, root, err);
+}
+
+static int find_roots(struct direct *d, struct sbx_error *err)
+{
+	const struct option_values *roots = d->request->roots;
+	int rc = 0;
+
+	if (roots->count && d->request->has_profile)
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"use --root beside --profile: what is open stands in the profile; "
+				"name the folder in its \"roots\"");
+	for (size_t i = 0; rc == 0 && i < roots->count; i++)
+		rc = find_root(d, roots->list[i], err);
+	return rc;
+}
+
+/* ---- the profile ---- */
+
+static void write_access(struct json_writer *w, const char *key, const char *path_member,
+			 const struct folder *folder)
+{
+	json_begin_object(w, key);
+	json_write_string(w, path_member, folder->path);
+	json_write_string(w, "read", "allow");
+	json_write_string(w, "write", folder->writable ? "allow" : "deny");
+	json_end_object(w);
+}
+
+static bool has_repository(const struct direct *d)
+{
+	char path[PATH_MAX + sizeof(GIT_FOLDER) + 1];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", d->workspace.path, GIT_FOLDER);
+	return lstat(path, &st) == 0;
+}
+
+/* What is left out is denied. */
+static void write_profile(struct json_writer *w, const struct direct *d)
+{
+	json_begin_object(w, NULL);
+	json_write_uint(w, "version", 1);
+	write_access(w, "workspace", "root", &d->workspace);
+	json_begin_array(w, "roots");
+	for (size_t i = 0; i < d->roots_n; i++)
+		write_access(w, NULL, "path", &d->roots[i]);
+	json_end_array(w);
+	json_begin_array(w, "protect");
+	if (has_repository(d))
+		json_write_string(w, NULL, GIT_FOLDER);
+	json_end_array(w);
+	json_write_string(w, "command", "allow");
+	json_end_object(w);
+}
+
+/* ---- config.json ---- */
+
+static bool is_passed(const char *entry)
+{
+	size_t len = strcspn(entry, "=");
+
+	if (strncmp(entry, passed_prefix, sizeof(passed_prefix) - 1) == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(passed); i++)
+		if (strlen(passed[i]) == len && strncmp(entry, passed[i], len) == 0)
+			return true;
+	return false;
+}
+
+static int write_asked(struct json_writer *w, const char *asked, struct sbx_error *err)
+{
+	cleanup_buf struct buf entry = BUF_INIT;
+	const char *value = getenv(asked);
+	int rc = check_text("--env", asked, err);
+
+	if (rc < 0)
+		return rc;
+	if (!*asked || *asked == '=')
+		return sbx_fail(err, SBX_E_USAGE, 0, "use \"%s\" as --env: it has no name", asked);
+	if (strchr(asked, '=')) {
+		json_write_string(w, NULL, asked);
+		return 0;
+	}
+	if (!value)
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"pass \"%s\" on: the environment has no such variable", asked);
+	buf_printf(&entry, "%s=%s", asked, value);
+	if (buf_failed(&entry))
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "pass \"%s\" on", asked);
+	rc = check_text("--env", entry.data, err);
+	json_write_string(w, NULL, entry.data);
+	return rc;
+}
+
+/* Of equal names the last counts. */
+static int write_environment(struct json_writer *w, const struct direct *d, struct sbx_error *err)
+{
+	const struct option_values *asked = d->request->env;
+	int rc = 0;
+
+	json_begin_array(w, "env");
+	json_write_string(w, NULL, "PATH=" DEFAULT_PATH);
+	for (char **entry = environ; *entry; entry++)
+		if (is_passed(*entry) && is_utf8(*entry))
+			json_write_string(w, NULL, *entry);
+	for (size_t i = 0; rc == 0 && i < asked->count; i++)
+		rc = write_asked(w, asked->list[i], err);
+	json_end_array(w);
+	return rc;
+}
+
+static int write_process(struct json_writer *w, const struct direct *d, struct sbx_error *err)
+{
+	static const char *const sets[] = {"bounding", "effective", "permitted"};
+	int rc = 0;
+
+	json_begin_object(w, "process");
+	json_write_bool(w, "terminal", isatty(STDIN_FILENO) && isatty(STDOUT_FILENO));
+	json_begin_object(w, "user");
+	json_write_uint(w, "uid", 0);
+	json_write_uint(w, "gid", 0);
+	json_end_object(w);
+	json_begin_array(w, "args");
+	for (char *const *word = d->request->command; rc == 0 && *word; word++) {
+		rc = check_text("a word of the command", *word, err);
+		json_write_string(w, NULL, *word);
+	}
+	json_end_array(w);
+	if (rc == 0)
+		rc = write_environment(w, d, err);
+	json_write_string(w, "cwd",
+			  path_is_below(d->cwd, d->workspace.path) ? d->cwd : d->workspace.path);
+	json_begin_object(w, "capabilities");
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+		JSON_WRITE_WORDS(w, sets[i], capabilities);
+	json_end_object(w);
+	json_write_bool(w, "noNewPrivileges", true);
+	json_end_object(w);
+	return rc;
+}
+
+/* On itself: writable, in a root that is not. */
+static void write_bind(struct json_writer *w, const struct folder *folder)
+{
+	static const char *const options[] = {"rbind", "nosuid", "nodev"};
+
+	if (!folder->writable)
+		return;
+	json_begin_object(w, NULL);
+	json_write_string(w, "destination", folder->path);
+	json_write_string(w, "type", "bind");
+	json_write_string(w, "source", folder->path);
+	JSON_WRITE_WORDS(w, "options", options);
+	json_end_object(w);
+}
+
+static int write_config(struct json_writer *w, const struct direct *d, const char *profile,
+			struct sbx_error *err)
+{
+	bool rootless = geteuid() != 0;
+	int rc;
+
+	json_begin_object(w, NULL);
+	json_write_string(w, "ociVersion", SBX_SPEC_VERSION);
+	rc = write_process(w, d, err);
+	json_begin_object(w, "root");
+	json_write_string(w, "path", "/");
+	json_write_bool(w, "readonly", true);
+	json_end_object(w);
+	json_write_string(w, "hostname", "sbx");
+	json_begin_array(w, "mounts");
+	default_mounts_write(w, rootless, true);
+	write_bind(w, &d->workspace);
+	for (size_t i = 0; i < d->roots_n; i++)
+		write_bind(w, &d->roots[i]);
+	json_end_array(w);
+	default_linux_write(w, rootless);
+	json_begin_object(w, "annotations");
+	json_write_string(w, "dev.sbx.workspace", d->workspace.path);
+	if (!d->request->has_profile)
+		json_write_string(w, "dev.sbx.profile", profile);
+	json_end_object(w);
+	json_end_object(w);
+	return rc;
+}
+
+int direct_write(const struct direct_request *request, struct buf *config, struct sbx_error *err)
+{
+	cleanup_buf struct buf profile = BUF_INIT;
+	cleanup_free struct direct *d = calloc(1, sizeof(*d));
+	struct json_writer w;
+	int rc;
+
+	if (!d)
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "write the configuration");
+	d->request = request;
+	d->workspace.writable = true;
+	rc = find_workspace(d, err);
+	if (rc == 0)
+		rc = find_roots(d, err);
+	if (rc < 0)
+		return rc;
+	json_writer_init(&w, &profile, 0);
+	write_profile(&w, d);
+	if (!buf_failed(&profile)) {
+		json_writer_init(&w, config, 0);
+		rc = write_config(&w, d, profile.data, err);
+	}
+	if (rc == 0 && (buf_failed(&profile) || buf_failed(config)))
+		rc = sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "write the configuration");
+	return rc;
+}

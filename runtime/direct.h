@@ -1,0 +1,29 @@
+/*
+ * `run -- COMMAND`: a container for one command on the host's own root, without a bundle.
+ *
+ * The default profile opens the workspace (the current folder) for reading and writing, what
+ * programs need to start for reading, and nothing else: no other file of the host, no network. The
+ * command gets PATH, TERM, LANG, LC_*, TZ, USER and LOGNAME of the caller's environment, a home of
+ * its own, and the caller's terminal through one of its own.
+ */
+#ifndef SBX_RUNTIME_DIRECT_H
+#define SBX_RUNTIME_DIRECT_H
+
+#include "runtime/cmd.h"
+
+struct direct_request {
+	char *const *command;		   /* ends with NULL */
+	const char *workspace;		   /* NULL: the current folder */
+	const struct option_values *roots; /* PATH, for reading, or PATH:rw */
+	const struct option_values *env;   /* NAME, of the caller's environment, or NAME=VALUE */
+	bool has_profile;		   /* another one than the default is given */
+};
+
+/*
+ * The config.json for it, with the profile as its annotation. SBX_E_USAGE for what cannot be
+ * meant: a folder that does not exist, "/" or, unless it is named, one that holds the home folder
+ * as workspace; text that is no UTF-8.
+ */
+int direct_write(const struct direct_request *request, struct buf *config, struct sbx_error *err);
+
+#endif

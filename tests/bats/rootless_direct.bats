@@ -1,0 +1,39 @@
+# run -- COMMAND as an ordinary user: nothing has to be set up for it.
+load helpers
+
+setup() {
+	helpers_setup
+	WS=$BATS_TEST_TMPDIR/ws
+	mkdir -p "$WS"
+	cd "$WS" || return
+	export HOME=/nonexistent
+}
+
+@test 'rootless: a command in the current folder, with its status and the files it makes' {
+	run_sbx run -- sh -c 'pwd; echo made >file; id -u; exit 5'
+	assert_status 5
+	assert_output "$WS"$'\n0'
+	[ "$(cat "$WS/file")" = made ]
+	[ "$(stat -c %u "$WS/file")" = "$EUID" ]
+	[ -z "$(ls -A "$ROOT")" ]
+}
+
+@test 'rootless: the files of the same user elsewhere are not there, nor is a network' {
+	local script="cat $BATS_TEST_TMPDIR/other 2>/dev/null; echo x 2>/dev/null >$BATS_TEST_TMPDIR/new && echo wrote
+		sed 1,2d /proc/net/dev | grep -vc lo:"
+
+	echo other >"$BATS_TEST_TMPDIR/other"
+	run_sbx run -- sh -c "$script"
+	assert_output 0
+	run_sbx run --root "$BATS_TEST_TMPDIR:rw" -- sh -c "$script" # control
+	assert_output $'other\nwrote\n0'
+}
+
+@test 'rootless: a signal ends the command' {
+	"$SBX_RUNTIME" --root "$ROOT" run -- sh -c 'echo >started; exec sleep 100' 3>&- &
+	wait_until 5 test -e "$WS/started"
+	kill -TERM $!
+	status=0
+	wait $! || status=$?
+	[ "$status" = 143 ]
+}

@@ -308,8 +308,8 @@ static int name_starter(struct container *c, struct sbx_error *err)
 
 /*
  * Behind the child's last word the end of the socket is execve's success or the end of the process.
- * A process that still bears our name has not executed anything; if it lives on, its payload has
- * that name. One that its parent has reaped already counts as a payload that has ended.
+ * A process that still bears our name has not executed anything. One that its parent has reaped
+ * already counts as a payload that has ended.
  */
 static int check_executed(const struct container_state *state, struct sbx_error *err)
 {

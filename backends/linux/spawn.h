@@ -9,9 +9,10 @@
 
 /*
  * What the container's first process is called (comm) from its first moment until execve(2) gives
- * it the payload's name: the one sign of whether the payload runs that nobody has to write down.
+ * it the payload's name: the one sign of whether the payload runs that nobody has to write down. A
+ * name by execve(2) is a file's and holds no slash.
  */
-#define SPAWN_NAME "sbx:init"
+#define SPAWN_NAME "sbx/init"
 
 /*
  * Make the container's first process. Returns 0 in the child (run->pid 0), the pid in the runtime

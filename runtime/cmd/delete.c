@@ -37,8 +37,15 @@ static int delete_container(const struct invocation *in, const char *id, struct 
 	rc = container_open(c, in->global, id, STORE_LOCK_EXCLUSIVE, err);
 	if (rc < 0 && force && err->code == SBX_E_CONTAINER_UNKNOWN)
 		return 0;
+	/* Who has the lock may be making it: nothing is known, so nothing is removed. */
+	if (rc < 0 && force && err->code == SBX_E_CONTAINER_STATUS && c->dir_fd < 0)
+		return sbx_fail(
+			err, SBX_E_CONTAINER_STATUS, 0,
+			"delete container \"%s\": a process that holds it does not end, nothing "
+			"is removed (is it frozen or stopped?)",
+			id);
 	/* With the lock none is being made: its create was killed, or its state is lost. */
-	if (rc < 0 && force &&
+	if (rc < 0 && force && c->dir_fd >= 0 &&
 	    (err->code == SBX_E_INVALID_STATE_FILE || err->code == SBX_E_CONTAINER_STATUS))
 		return container_salvage(c, in->global, id, err);
 	if (rc == 0 && !force)

@@ -247,6 +247,18 @@ static int inherit_memory_check(struct container *c, struct oci_resources *r, st
 	return rc;
 }
 
+/* A limit of memory and swap together goes with the memory limit that is in force. */
+static void inherit_memory_limit(const struct cgroup *group, struct oci_resources *r)
+{
+	int64_t limit;
+
+	if (!r->memory || !r->memory->swap.set || r->memory->swap.v <= 0 || r->memory->limit.set)
+		return;
+	limit = cgroup_memory_limit(group);
+	if (limit > 0)
+		r->memory->limit = (struct oci_opt_i64){.set = true, .v = limit};
+}
+
 static int check_devices(struct container *c, const struct oci_resources *r, struct sbx_error *err)
 {
 	int rc;
@@ -304,6 +316,8 @@ static int update_container(const struct invocation *in, struct container *c, st
 		rc = inherit_memory_check(c, r, err);
 	if (rc == 0)
 		rc = cgroup_payload(&c->state.cgroup, &group, err);
+	if (rc == 0)
+		inherit_memory_limit(&group, r);
 	return rc < 0 ? rc : cgroup_update(&group, r, change_rdt, &change, err);
 }
 

@@ -590,3 +590,31 @@ run_to_the_end() {
 		assert_status 1
 	done
 }
+
+@test 'delete --force removes nothing of a container that somebody holds' {
+	local holder
+
+	set_args sleep 1000
+	edit_config '.linux.cgroupsPath = $p' --arg p "$CGROUP/elsewhere"
+	create_container
+	flock -x "$ROOT/$ID" sleep 60 3>&- &
+	holder=$!
+	wait_until 5 sh -c "! flock -n '$ROOT/$ID' true"
+	run_sbx delete --force "$ID"
+	assert_status 1
+	assert_error 'a process that holds it does not end, nothing is removed'
+	[ -e "$ROOT/$ID/state" ]
+	kill "$(pgrep -P "$holder")" "$holder" 2>/dev/null || true
+	wait "$holder" 2>/dev/null || true
+	wait_until 5 flock -n "$ROOT/$ID" true
+	sbx delete --force "$ID"
+	[ ! -e "$ROOT/$ID" ]
+	[ -z "$(find /sys/fs/cgroup -path "*$CGROUP/elsewhere" 2>/dev/null)" ]
+}
+
+@test 'a payload that is named as the set-up, and ends at once, has run' {
+	cp "$BUNDLE/rootfs/bin/probe" "$BUNDLE/rootfs/bin/sbx:init"
+	set_args '/bin/sbx:init' exit 5
+	run_container
+	assert_status 5
+}

@@ -270,3 +270,20 @@ dies_by_kill() {
 	run_sbx ps nothing-of-that-name
 	assert_error 'does not exist'
 }
+
+@test 'a group above that is frozen refuses the container, and nothing is left' {
+	local file=freezer.state frozen=FROZEN thawed=THAWED above
+
+	require_root
+	above=$(dirname "$(cgroup_dir freezer || cgroup_dir pids)")
+	cgroup_dir freezer >/dev/null || { file=cgroup.freeze frozen=1 thawed=0; }
+	mkdir -p "$above"
+	echo $frozen >"$above/$file"
+	set_args true
+	run timeout 20 "$SBX_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" "$ID"
+	echo $thawed >"$above/$file"
+	[ "$status" = 1 ]
+	[[ $output = *'a group above it is frozen'* ]]
+	run_container # control
+	assert_status 0
+}

@@ -74,6 +74,23 @@ setup() {
 	done
 }
 
+@test 'memory and swap together go with the memory limit that is in force' {
+	cgroup_has memory || skip_host 'no memory controller'
+	cgroup_is_v2_only || [ -e /sys/fs/cgroup/memory/memory.memsw.limit_in_bytes ] ||
+		skip_host 'no swap accounting on v1'
+	create_container
+	run_sbx update --memory-swap 200m "$ID"
+	assert_error 'it needs a memory limit, and there is none'
+	sbx update --memory 100m "$ID"
+	sbx update --memory-swap 200m "$ID"
+	[ "$(value memory memory.limit_in_bytes memory.max)" = 104857600 ]
+	cgroup_is_v2_only || [ "$(value memory memory.memsw.limit_in_bytes -)" = 209715200 ]
+	echo '{"memory": {"swap": 314572800}}' | sbx update -r - "$ID"
+	cgroup_is_v2_only || [ "$(value memory memory.memsw.limit_in_bytes -)" = 314572800 ]
+	run_sbx update --memory-swap 50m "$ID"
+	assert_error 'below the memory limit'
+}
+
 @test 'memory and swap change together in both directions' {
 	[ -e /sys/fs/cgroup/memory/memory.memsw.limit_in_bytes ] || skip_host 'no swap accounting on v1'
 	start_sleeper

@@ -102,7 +102,7 @@ static void test_hostile_name(void **state)
 
 static void test_names(void **state)
 {
-	static const char *const names[] = {"sbx:init", "", "(", ")", ") (", "123456789012345"};
+	static const char *const names[] = {"sbx/init", "", "(", ")", ") (", "123456789012345"};
 	char name[PROC_NAME_BYTES];
 	uint64_t ticks;
 

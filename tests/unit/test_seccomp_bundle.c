@@ -125,6 +125,9 @@ static struct oci_seccomp_arg arg_cases[] = {
 	{5, UINT64_C(0x100000005), 0, "SCMP_CMP_GT"},
 	{0, 0x7e020000, 0, "SCMP_CMP_MASKED_EQ"},
 	{0, UINT64_C(0xf0000000f), UINT64_C(0x300000005), "SCMP_CMP_MASKED_EQ"},
+	/* what of the datum lies outside of the mask does not count */
+	{1, 0xf, 0xf5, "SCMP_CMP_MASKED_EQ"},
+	{2, UINT64_C(0x100000000), UINT64_MAX, "SCMP_CMP_MASKED_EQ"},
 };
 
 static const uint64_t values[] = {
@@ -271,6 +274,40 @@ static void test_machines_that_are_not_named(void **state)
 	if (seccomp_arch_native() == SCMP_ARCH_X86_64)
 		assert_int_equal(answer(&p, AUDIT_ARCH_X86_64, 0x40000001, NULL),
 				 SECCOMP_RET_KILL_PROCESS);
+}
+
+/* Their socket calls have numbers of two kinds, of which libseccomp tells none. */
+static void test_machines_without_a_table(void **state)
+{
+	static char *foreign[] = {"SCMP_ARCH_PPC64LE", "SCMP_ARCH_S390X", "SCMP_ARCH_S390",
+				  "SCMP_ARCH_PPC", "SCMP_ARCH_MIPS"};
+	struct oci_seccomp_rule denied[] = {
+		{.names = NAMES("socket"), .action = "SCMP_ACT_ERRNO"},
+	};
+	struct oci_seccomp_rule harmless[] = {
+		{.names = NAMES("umask"), .action = "SCMP_ACT_ERRNO"},
+	};
+	struct oci_seccomp s = {.default_action = "SCMP_ACT_ALLOW",
+				.rules = denied,
+				.rules_n = 1,
+				.architectures = {.v = foreign, .n = 1}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
+		cleanup_bpf_program struct bpf_program closed = {0}, open = {0};
+		uint32_t machine = seccomp_arch_resolve_name(
+			(const char *[]){"ppc64le", "s390x", "s390", "ppc", "mips"}[i]);
+
+		s.architectures.v = &foreign[i];
+		s.rules = denied;
+		compile(&s, &closed);
+		assert_int_equal(answer(&closed, machine, 1, NULL), SECCOMP_RET_KILL_PROCESS);
+		assert_int_equal(answer(&closed, seccomp_arch_native(), 1, NULL),
+				 SECCOMP_RET_ALLOW);
+		s.rules = harmless;
+		compile(&s, &open);
+		assert_int_equal(answer(&open, machine, 1, NULL), SECCOMP_RET_ALLOW);
+	}
 }
 
 static void test_i386_multiplexers(void **state)
@@ -461,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_listener_flags),
 		cmocka_unit_test(test_names_newer_than_libseccomp),
 		cmocka_unit_test(test_machines_that_are_not_named),
+		cmocka_unit_test(test_machines_without_a_table),
 		cmocka_unit_test(test_i386_multiplexers),
 		cmocka_unit_test(test_several_conditions_on_one_argument),
 		cmocka_unit_test(test_stricter_of_overlapping_rules_wins),

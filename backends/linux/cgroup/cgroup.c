@@ -307,6 +307,26 @@ int cgroup_resolve(const struct plan_cgroup *plan, const struct host_facts *host
 	return 0;
 }
 
+/* A process that enters would stop there, and the runtime wait for it without end. An empty group
+ * below a frozen one says so itself. */
+static int check_thawed(const struct cgroup *cg, struct sbx_error *err)
+{
+	const struct cgroup_hierarchy *h = cgroup_find_v1(cg, "freezer");
+	bool is_v1 = h != NULL;
+	char text[CGROUP_VALUE_MAX];
+
+	if (!h)
+		h = cgroup_find_unified(cg);
+	if (!h ||
+	    cgroup_read_file(h, is_v1 ? "freezer.parent_freezing" : "cgroup.events", text,
+			     sizeof(text)) <= 0 ||
+	    !(is_v1 ? text[0] == '1' : strstr(text, "frozen 1") != NULL))
+		return 0;
+	return sbx_fail(err, SBX_E_SYSTEM, EBUSY,
+			"use cgroup \"%s\" of %s: a group above it is frozen", h->path,
+			cgroup_hierarchy_name(h));
+}
+
 int cgroup_create(const struct plan_cgroup *plan, struct cgroup *cg, struct sbx_error *err)
 {
 	size_t kept = 0;
@@ -335,7 +355,9 @@ int cgroup_create(const struct plan_cgroup *plan, struct cgroup *cg, struct sbx_
 			  strerror(-r));
 	}
 	cg->n = kept;
-	r = cgroup_make_payload(plan, cg, err);
+	r = check_thawed(cg, err);
+	if (r == 0)
+		r = cgroup_make_payload(plan, cg, err);
 	if (r < 0)
 		remove_made(cg->v, cg->n);
 	return r;

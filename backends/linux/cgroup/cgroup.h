@@ -167,6 +167,9 @@ typedef int (*cgroup_also_fn)(void *data, struct sbx_error *err);
 int cgroup_update(const struct cgroup *cg, const struct oci_resources *resources,
 		  cgroup_also_fn also, void *data, struct sbx_error *err);
 
+/* The memory limit in force, in bytes; -1: none, or it cannot be read. */
+int64_t cgroup_memory_limit(const struct cgroup *cg);
+
 /* Write the limits that are set; what is unset, and 0 where clients mean "leave it", is left alone.
  * resources may be NULL. */
 int cgroup_apply(const struct cgroup *cg, const struct oci_resources *resources,

@@ -8,6 +8,9 @@
 
 #include "backends/linux/cgroup/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/base/num.h"
+
+#define V1_UNLIMITED (INT64_MAX & ~INT64_C(0xffff)) /* whole pages, of up to 64 KiB */
 
 #define QUOTA_TEXT_MAX 64
 
@@ -154,7 +157,8 @@ static int check_bytes(int64_t limit, int64_t swap, struct sbx_error *err)
 	if (limit == 0)
 		return sbx_fail_at(
 			err, SBX_E_INVALID_CONFIG, "/linux/resources/memory/swap",
-			"set a limit of memory and swap together without a memory limit");
+			"set a limit of memory and swap together: it needs a memory limit, and "
+			"there is none");
 	if (swap < limit || limit == -1)
 		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/linux/resources/memory/swap",
 				   "set a limit of memory and swap together (%lld bytes) below the "
@@ -198,6 +202,22 @@ static int add_memory_v1(struct limits *l, const struct cgroup_hierarchy *h, int
 	if (r == 0 && swap != 0)
 		r = add_bytes(l, h, "memory.swap", "memory.memsw.limit_in_bytes", swap, err);
 	return r;
+}
+
+int64_t cgroup_memory_limit(const struct cgroup *cg)
+{
+	const struct cgroup_hierarchy *h = cgroup_find_v1(cg, "memory");
+	char text[32];
+	int64_t bytes;
+
+	if (!h)
+		h = cgroup_find_unified(cg);
+	if (!h ||
+	    cgroup_read_file(h, h->unified ? "memory.max" : "memory.limit_in_bytes", text,
+			     sizeof(text)) <= 0 ||
+	    num_parse_i64(text, 0, V1_UNLIMITED - 1, &bytes) < 0)
+		return -1;
+	return bytes;
 }
 
 bool limits_swap(const struct oci_memory *memory, int64_t *ret)

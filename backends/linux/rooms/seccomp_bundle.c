@@ -17,7 +17,9 @@
  *
  * i386 reaches some calls by a multiplexer (socketcall, ipc) whose arguments lie in memory, out of
  * the filter's sight. A rule without conditions covers that road as well; one with conditions
- * covers it only where it is stricter than the default action.
+ * covers it only where it is stricter than the default action. Other machines that have such calls
+ * (s390, ppc, mips) have no table here: where the kernel is one of them the profile is
+ * refused, elsewhere their programs are killed, as those of every machine that it does not name.
  */
 #include <elf.h>
 #include <errno.h>
@@ -106,6 +108,7 @@ struct compiler {
 	struct place *places, *spare; /* sorted, and what the sort needs beside */
 	size_t n, cap;
 	int64_t newest; /* largest number that the profile names, -1: none */
+	bool no_table;	/* of the machine's multiplexed calls, which the profile names */
 	bool failed;
 };
 
@@ -226,6 +229,19 @@ static int number_resolve(const struct machine *machine, const char *name)
 	return number;
 }
 
+/* libseccomp's number for one of a multiplexer's calls, on a machine that has that. */
+static bool is_multiplexed(const struct machine *machine, int number)
+{
+	return number <= -100 && number > -300 &&
+	       number_resolve(machine, number > -200 ? "socketcall" : "ipc") >= 0;
+}
+
+static void log_unknown(int number, const char *name)
+{
+	if (number == __NR_SCMP_ERROR)
+		log_debug("skip the seccomp rule for unknown system call \"%s\"", name);
+}
+
 static void entries_collect(struct compiler *c, const struct machine *machine)
 {
 	const struct oci_seccomp *s = c->seccomp;
@@ -234,6 +250,7 @@ static void entries_collect(struct compiler *c, const struct machine *machine)
 
 	c->n = 0;
 	c->newest = -1;
+	c->no_table = false;
 	for (i = 0; i < s->rules_n; i++) {
 		const struct oci_seccomp_rule *rule = &s->rules[i];
 		uint32_t action = seccomp_action_value(rule->action, &rule->errno_ret);
@@ -242,11 +259,12 @@ static void entries_collect(struct compiler *c, const struct machine *machine)
 			number = number_resolve(machine, rule->names.v[k]);
 			if (number >= 0)
 				rule_add(c, rule, action, (uint32_t)number);
-			else if (machine->token == SCMP_ARCH_X86 && number <= -100 && number > -300)
+			else if (!is_multiplexed(machine, number))
+				log_unknown(number, rule->names.v[k]);
+			else if (machine->token == SCMP_ARCH_X86)
 				i386_pseudo_add(c, rule, action, number);
-			else if (number == __NR_SCMP_ERROR)
-				log_debug("skip the seccomp rule for unknown system call \"%s\"",
-					  rule->names.v[k]);
+			else
+				c->no_table = true;
 		}
 	}
 }
@@ -335,7 +353,8 @@ static bpf_label condition(struct bpf_asm *a, const struct oci_seccomp_arg *arg,
 			   bpf_label yes, bpf_label no)
 {
 	enum seccomp_compare op = (enum seccomp_compare)seccomp_compare_find(arg->op);
-	uint64_t value = op == CMP_MASKED_EQ ? arg->value_two : arg->value;
+	/* the datum is masked as well (seccomp_rule_add(3)) */
+	uint64_t value = op == CMP_MASKED_EQ ? arg->value_two & arg->value : arg->value;
 	uint64_t mask = op == CMP_MASKED_EQ ? arg->value : UINT64_MAX;
 	bool negated = op == CMP_NE || op == CMP_LT || op == CMP_LE;
 	bpf_label then = negated ? no : yes, otherwise = negated ? yes : no, below;
@@ -510,6 +529,8 @@ static bpf_label machines_tree(struct compiler *c, const struct machine *machine
 		if (&machines[i] == x32)
 			continue;
 		tree = machine_tree(c, &machines[i], x32);
+		if (c->no_table && i > 0)
+			continue;
 		next = bpf_branch(&c->code, BPF_JEQ, machines[i].kernel, tree, next);
 	}
 	return bpf_load(&c->code, offsetof(struct seccomp_data, arch), next);
@@ -528,7 +549,8 @@ int seccomp_bundle_compile(const struct oci_seccomp *seccomp, struct bpf_program
 		seccomp_action_value(seccomp->default_action, &seccomp->default_errno_ret);
 	c.default_label = bpf_return(&c.code, c.default_action);
 	entry = machines_tree(&c, machines, machines_list(seccomp, machines));
-	r = c.failed ? -ENOMEM : bpf_finish(&c.code, entry, ret);
+	/* the native machine is compiled last */
+	r = c.failed ? -ENOMEM : c.no_table ? -EOPNOTSUPP : bpf_finish(&c.code, entry, ret);
 	bpf_release(&c.code);
 	free(c.entries);
 	free(c.memory);
@@ -537,6 +559,11 @@ int seccomp_bundle_compile(const struct oci_seccomp *seccomp, struct bpf_program
 				   "compile the seccomp profile: it needs more than %d "
 				   "instructions, the kernel's limit",
 				   BPF_MAXINSNS);
+	if (r == -EOPNOTSUPP)
+		return sbx_fail_at(
+			err, SBX_E_UNSUPPORTED, "/linux/seccomp/syscalls",
+			"filter the socket and System V IPC calls of this machine: their "
+			"numbers are not built in");
 	if (r < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -r, "compile the seccomp profile");
 	return 0;

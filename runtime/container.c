@@ -176,9 +176,9 @@ static int check_terminal(const struct container *c, const struct create_request
 	bool terminal = c->plan->process.terminal;
 
 	if (terminal && !request->console_socket && (request->detached || request->start_by_socket))
-		return sbx_fail(
-			err, SBX_E_USAGE, 0,
-			"cannot allocate a terminal without --console-socket when detached");
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"cannot allocate a terminal without --console-socket when detached "
+				"(process.terminal asks for one)");
 	if (!terminal && request->console_socket)
 		return sbx_fail(err, SBX_E_USAGE, 0,
 				"--console-socket needs process.terminal in config.json");

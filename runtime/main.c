@@ -108,15 +108,19 @@ static int decode_global(const struct option_values *values, struct global_optio
 		level = "warning";
 	index = level ? word_index(levels, level) : LOG_LEVEL_ERROR;
 	if (index < 0)
-		return sbx_fail(err, SBX_E_USAGE, 0, "unknown log level \"%s\"", level);
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"unknown log level \"%s\": error, warning, info or debug", level);
 	global->log_level = invocation_flag(&in, "debug") ? LOG_LEVEL_DEBUG : (enum log_level)index;
 	index = format ? word_index(formats, format) : LOG_FORMAT_TEXT;
 	if (index < 0)
-		return sbx_fail(err, SBX_E_USAGE, 0, "unknown log format \"%s\"", format);
+		return sbx_fail(err, SBX_E_USAGE, 0, "unknown log format \"%s\": text or json",
+				format);
 	global->log_format = (enum log_format)index;
 	index = manager ? word_index(managers, manager) : CGROUP_MANAGER_CGROUPFS;
 	if (index < 0)
-		return sbx_fail(err, SBX_E_USAGE, 0, "unknown cgroup manager \"%s\"", manager);
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"unknown cgroup manager \"%s\": cgroupfs, systemd or disabled",
+				manager);
 	global->cgroup_manager = invocation_flag(&in, "systemd-cgroup")
 					 ? CGROUP_MANAGER_SYSTEMD
 					 : (enum cgroup_manager)index;
@@ -295,14 +299,15 @@ static int run_verb(const struct cmd *cmd, const struct global_options *global, 
 static int finish(const struct global_options *global, const struct sbx_error *err, int rc,
 		  int failure_status)
 {
+	char text[SBX_TEXT_MAX];
+
 	if (rc >= 0)
 		return rc;
 	/* Without --log the log is stderr itself: one message, as JSON where that was asked for. */
 	if (global->log || global->log_format == LOG_FORMAT_JSON)
 		log_error(err);
 	if (global->log || global->log_format == LOG_FORMAT_TEXT)
-		dprintf(STDERR_FILENO, err->pointer[0] ? "%s: %s (at %s)\n" : "%s: %s\n",
-			PACKAGE_NAME, err->message, err->pointer);
+		dprintf(STDERR_FILENO, "%s: %s\n", PACKAGE_NAME, sbx_text(err, text));
 	return failure_status;
 }
 

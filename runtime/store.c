@@ -263,7 +263,10 @@ int store_check_id(const char *id, struct sbx_error *err)
 		return sbx_fail(err, SBX_E_INVALID_ID, 0,
 				"container id \"%.40s...\" is longer than %d characters", id,
 				CONTAINER_ID_MAX);
-	if (id[strspn(id, allowed)] != '\0' || strcmp(id, ".") == 0 || strcmp(id, "..") == 0)
+	if (strcmp(id, ".") == 0 || strcmp(id, "..") == 0)
+		return sbx_fail(err, SBX_E_INVALID_ID, 0,
+				"invalid container id \"%s\": it is the name of a folder", id);
+	if (id[strspn(id, allowed)] != '\0')
 		return sbx_fail(
 			err, SBX_E_INVALID_ID, 0,
 			"invalid container id \"%s\": letters, digits and _ + . - are allowed%s",
@@ -423,7 +426,8 @@ int store_create_container(const struct store *store, const char *id, struct sbx
 						"container with given ID already exists: \"%s\"",
 						id);
 			return sbx_fail(err, SBX_E_SYSTEM, errno,
-					"make the state of container \"%s\"", id);
+					"make the state of container \"%s\" in \"%s\"", id,
+					store->root);
 		}
 		fd = store_open_container(store, id, STORE_LOCK_EXCLUSIVE, &failure);
 		if (fd >= 0)

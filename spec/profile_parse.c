@@ -362,7 +362,7 @@ static int check_isolation(const struct profile_decoder *p, const struct json_no
 	const char *none = "isolation \"unconfined\" enforces nothing: it must be left out";
 	const struct contradiction list[] = {
 		{!profile->ack_unconfined, "", "isolation",
-		 "isolation \"unconfined\" needs ackUnconfined: true"},
+		 "\"unconfined\" needs ackUnconfined: true"},
 		{profile->workspace.read != ACCESS_ALLOW, "workspace", "read", open},
 		{profile->workspace.write != ACCESS_ALLOW, "workspace", "write", open},
 		{profile->host_read != ACCESS_ALLOW, "host", "read", open},

@@ -137,23 +137,27 @@ static void name_bits(uint32_t bits, char *out, size_t size)
 		}
 }
 
-static enum outcome outcome_of(const struct report *report, const char *feature)
+/* The worst entry of a feature. */
+static const struct report_entry *worst_of(const struct report *report, const char *feature)
 {
-	enum outcome outcome = OUTCOME_UNKNOWN;
-	bool found = false;
+	static const struct report_entry none = {.outcome = OUTCOME_UNKNOWN,
+						 .detail = "nothing in this release carries it"};
+	const struct report_entry *worst = NULL;
 
-	for (size_t i = 0; i < report->n; i++)
-		if (strcmp(report->entries[i].feature, feature) == 0) {
-			if (!found || report->entries[i].outcome > outcome)
-				outcome = report->entries[i].outcome;
-			found = true;
-		}
-	return outcome;
+	for (size_t i = 0; i < report->n; i++) {
+		const struct report_entry *entry = &report->entries[i];
+
+		if (strcmp(entry->feature, feature) == 0 &&
+		    (!worst || entry->outcome > worst->outcome))
+			worst = entry;
+	}
+	return worst ? worst : &none;
 }
 
 int report_check(const struct report *report, const struct profile *profile, struct sbx_error *err)
 {
 	char names[256], why[SBX_MESSAGE_MAX - 320] = "";
+	const struct report_entry *sockets;
 	uint32_t missing;
 
 	if (!profile)
@@ -166,10 +170,11 @@ int report_check(const struct report *report, const struct profile *profile, str
 				   "reach what the profile requires: %s is not enforced%s", names,
 				   *why ? why : ": nothing in this release carries it");
 	}
-	if (profile->require_unix_sockets && outcome_of(report, "unixSockets") != OUTCOME_ENFORCED)
+	sockets = worst_of(report, "unixSockets");
+	if (profile->require_unix_sockets && sockets->outcome != OUTCOME_ENFORCED)
 		return sbx_fail_at(err, SBX_E_GUARANTEE_UNAVAILABLE, "/require",
-				   "reach what the profile requires: unixSockets is %s",
-				   outcome_name(outcome_of(report, "unixSockets")));
+				   "reach what the profile requires: unixSockets is %s: %s",
+				   outcome_name(sockets->outcome), sockets->detail);
 	if (report->level < profile->min_level) {
 		missing = report->asked & ~report->reached;
 		name_bits(missing, names, sizeof(names));

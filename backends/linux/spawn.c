@@ -190,6 +190,9 @@ static int fail_spawn(int rc, struct sbx_error *err)
 	else if (rc == -EAGAIN)
 		why = "make the container's process: a limit is reached (RLIMIT_NPROC of its user, "
 		      "linux.resources.pids.limit)";
+	else if (rc ==
+		 -ENOMEM) /* what a fork into a pid namespace without its first process says */
+		why = "make the container's process: the container is ending, or memory is short";
 	return sbx_fail(err, SBX_E_SYSTEM, -rc, "%s", why);
 }
 

@@ -104,6 +104,15 @@ static void append_shortened(char *out, size_t size, size_t used, const char *me
 	memcpy(out + used + 3, message + tail, len - tail + 1);
 }
 
+const char *sbx_text(const struct sbx_error *err, char out[SBX_TEXT_MAX])
+{
+	if (err->pointer[0])
+		snprintf(out, SBX_TEXT_MAX, "%s (at %s)", err->message, err->pointer);
+	else
+		snprintf(out, SBX_TEXT_MAX, "%s", err->message);
+	return out;
+}
+
 int sbx_prefix(struct sbx_error *err, const char *fmt, ...)
 {
 	char raw[SBX_MESSAGE_MAX / 2], text[SBX_MESSAGE_MAX];

@@ -51,6 +51,10 @@ int sbx_fail_at(struct sbx_error *err, enum sbx_code code, const char *pointer, 
 /* Put "PREFIX: " before the recorded message. Returns -errnum of the record, else -EINVAL. */
 int sbx_prefix(struct sbx_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The message, with the place in the document where there is one: "MESSAGE (at POINTER)". */
+#define SBX_TEXT_MAX (SBX_MESSAGE_MAX + 160)
+const char *sbx_text(const struct sbx_error *err, char out[SBX_TEXT_MAX]);
+
 /* The stable text of a code ("invalid-profile"); "internal" for a number out of range. */
 const char *sbx_code_name(enum sbx_code code);
 

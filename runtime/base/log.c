@@ -183,6 +183,8 @@ DEFINE_LOG(log_debug, LOG_LEVEL_DEBUG)
 
 void log_error(const struct sbx_error *err)
 {
+	char text[SBX_TEXT_MAX];
+
 	if (log_wants(LOG_LEVEL_ERROR))
-		write_line(LOG_LEVEL_ERROR, err->message, err);
+		write_line(LOG_LEVEL_ERROR, sbx_text(err, text), err);
 }

@@ -23,8 +23,8 @@ static int check_status(const struct container *c, struct sbx_error *err)
 	if (status == STATUS_CREATED || status == STATUS_STOPPED)
 		return 0;
 	return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
-			"cannot delete container %s that is not stopped: %s", c->state.id,
-			status_name(status));
+			"cannot delete container %s that is not stopped: %s (--force kills it)",
+			c->state.id, status_name(status));
 }
 
 static int delete_container(const struct invocation *in, const char *id, struct container *c,

@@ -196,8 +196,10 @@ static int check_status(const struct invocation *in, const struct container *c,
 	/* A created container may be paused as well. */
 	if (c->state.confined && (status == STATUS_CREATED || status == STATUS_PAUSED) &&
 	    !state_is_started(&c->state))
-		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
-				"cannot exec before start in a container with a profile");
+		return sbx_fail(
+			err, SBX_E_CONTAINER_STATUS, 0,
+			"cannot exec before start in a container with a profile: its boundary is "
+			"complete only then");
 	switch (status) {
 	case STATUS_RUNNING:
 	case STATUS_CREATED:
@@ -205,8 +207,10 @@ static int check_status(const struct invocation *in, const struct container *c,
 	case STATUS_PAUSED:
 		if (invocation_flag(in, "ignore-paused"))
 			return 0;
-		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
-				"cannot exec in a paused container");
+		return sbx_fail(
+			err, SBX_E_CONTAINER_STATUS, 0,
+			"cannot exec in a paused container (resume it, or wait for that with "
+			"--ignore-paused)");
 	default:
 		return fail_not_running(err);
 	}
@@ -260,9 +264,9 @@ static int plan_exec(const struct invocation *in, struct container *c, struct sb
 static int check_terminal(const struct plan *plan, struct sbx_error *err)
 {
 	if (plan->process.terminal && plan->options.detached && !plan->options.console_socket)
-		return sbx_fail(
-			err, SBX_E_USAGE, 0,
-			"cannot allocate a terminal without --console-socket when detached");
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"cannot allocate a terminal without --console-socket when detached "
+				"(process.terminal asks for one)");
 	if (!plan->process.terminal && plan->options.console_socket)
 		return sbx_fail(err, SBX_E_USAGE, 0,
 				"--console-socket needs a process with a terminal");

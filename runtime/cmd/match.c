@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/log.h"
 #include "runtime/store.h"
 
 static int compile(const char *text, regex_t *ret, struct sbx_error *err)
@@ -34,7 +35,7 @@ int match_containers(const struct invocation *in,
 		     int (*act)(const struct invocation *in, const char *id, struct sbx_error *err),
 		     struct sbx_error *err)
 {
-	struct sbx_error other;
+	struct sbx_error other = {0};
 	char **ids = NULL;
 	regex_t pattern;
 	int rc, n;
@@ -47,10 +48,12 @@ int match_containers(const struct invocation *in,
 	n = list_ids(in, &ids, err);
 	rc = n < 0 ? n : 0;
 	for (int i = 0; i < n; i++) {
-		/* The first error stays. */
+		/* The first error is the verb's, the others are told as they come. */
 		if (regexec(&pattern, ids[i], 0, NULL, 0) == 0) {
 			int done = act(in, ids[i], rc < 0 ? &other : err);
 
+			if (rc < 0 && done < 0)
+				log_error(&other);
 			rc = rc < 0 ? rc : done;
 		}
 		free(ids[i]);

@@ -186,6 +186,14 @@ static const struct action actions[] = {
 	{"encode", "PROFILE", "print it as an annotation's value", 1, 1, run_encode},
 };
 
+static void describe_actions(struct buf *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+		buf_printf(out, "  %-12s %-20s %s\n", actions[i].name, actions[i].operands,
+			   actions[i].help);
+	buf_puts(out, "\nPROFILE is a file, \"-\" or the name of an installed profile.\n\n");
+}
+
 static int run_action(const struct action *action, char **argv, int argc, struct sbx_error *err)
 {
 	cleanup_arena struct arena arena;
@@ -203,8 +211,24 @@ static int run_action(const struct action *action, char **argv, int argc, struct
 	return printed < 0 ? printed : rc;
 }
 
+/* An action has no options: what looks like one is no file's name either ("./-x" is). */
+static int refuse_option(const char *word, struct sbx_error *err)
+{
+	return sbx_fail(err, SBX_E_USAGE, 0, "unknown option \"%s\" of profile", word);
+}
+
 static int run_profile(const struct invocation *in, struct sbx_error *err)
 {
+	cleanup_buf struct buf help = BUF_INIT;
+
+	for (int i = 1; i < in->argc; i++) {
+		if (strcmp(in->argv[i], "--help") == 0 || strcmp(in->argv[i], "-h") == 0) {
+			describe_actions(&help);
+			return output_print(&help, err);
+		}
+		if (in->argv[i][0] == '-' && in->argv[i][1] != '\0')
+			return refuse_option(in->argv[i], err);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
 		if (strcmp(actions[i].name, in->argv[0]) == 0)
 			return run_action(&actions[i], in->argv + 1, in->argc - 1, err);
@@ -212,14 +236,6 @@ static int run_profile(const struct invocation *in, struct sbx_error *err)
 			"unknown action \"%s\" of profile: it is none of check, restrict, access, "
 			"fingerprint, explain, encode",
 			in->argv[0]);
-}
-
-static void describe_actions(struct buf *out)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
-		buf_printf(out, "  %-12s %-20s %s\n", actions[i].name, actions[i].operands,
-			   actions[i].help);
-	buf_puts(out, "\nPROFILE is a file, \"-\" or the name of an installed profile.\n\n");
 }
 
 const struct cmd cmd_profile = {

@@ -19,7 +19,8 @@ static int connect_created(struct container *c, struct sbx_error *err)
 				"cannot start an already running container");
 	if (status != STATUS_CREATED)
 		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,
-				"cannot start a container that is %s", status_name(status));
+				"cannot start a container that is %s%s", status_name(status),
+				status == STATUS_PAUSED ? " (resume it first)" : "");
 	fd = sockets_connect_at(c->dir_fd, "start", err);
 	if (fd == -ECONNREFUSED)
 		return sbx_fail(err, SBX_E_CONTAINER_STATUS, 0,

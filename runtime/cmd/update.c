@@ -271,7 +271,9 @@ static int check_devices(struct container *c, const struct oci_resources *r, str
 	return same_devices(r, c->spec->linux_.resources)
 		       ? 0
 		       : sbx_fail(err, SBX_E_UNSUPPORTED, 0,
-				  "change \"linux.resources.devices\" of a container that exists");
+				  "change \"linux.resources.devices\" of a container that exists: "
+				  "no "
+				  "kernel takes a filter back; make a new container");
 }
 
 /* ---- the verb ---- */

@@ -235,7 +235,7 @@ static bool is_known(const struct watch *w, const struct stat *st)
 /* Keep a foreign program's file, to write to it as soon as it does not run any more. */
 static void take_program(struct watch *w, const char *pid)
 {
-	char path[64];
+	char path[300]; /* a name of readdir(3) fits */
 	struct stat st;
 	int fd;
 

@@ -254,12 +254,14 @@ assert_damaged() {
 	make_bundle "$BUNDLE.confined"
 	BUNDLE=$BUNDLE.confined
 	attack_setup
-	use_profile
-	start_sleeper
-	damage garbage
-	run_sbx delete --force "$ID"
-	assert_status 0
-	assert_no_leaks
+	for limits in '{}' '{"pids": 50}'; do
+		use_profile '.limits = $l' --argjson l "$limits"
+		start_sleeper
+		damage garbage
+		run_sbx delete --force "$ID"
+		assert_status 0
+		assert_no_leaks
+	done
 }
 
 # groups_below PATH: every cgroup of that path.

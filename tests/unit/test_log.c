@@ -50,7 +50,8 @@ static void test_json(void **state)
 	sbx_fail_at(&err, SBX_E_INVALID_CONFIG, "/process/args", "take \"%s\"", "a\\b\nc\033");
 	log_error(&err);
 	got = taken(fd);
-	want = "{\"level\":\"error\",\"msg\":\"take \\\"a\\\\b\\\\nc\\\\x1b\\\"\","
+	want = "{\"level\":\"error\",\"msg\":\"take \\\"a\\\\b\\\\nc\\\\x1b\\\" (at "
+	       "/process/args)\","
 	       "\"code\":\"invalid-config\",\"pointer\":\"/process/args\",\"time\":\"";
 	assert_starts(got, want);
 	assert_time(got + strlen(want), "\"}\n");

@@ -90,7 +90,7 @@ static int want_cgroup(struct fixture *f, struct cgroup *cg, enum cgroup_mode mo
 		snprintf(h->mount, sizeof(h->mount), "%s/%s", f->base, rows[i][1]);
 		snprintf(h->path, sizeof(h->path), "/own");
 	}
-	f->run.cgroup = cg;
+	f->run.cgroup = f->run.payload = cg;
 	return 0;
 }
 

@@ -57,7 +57,8 @@ static int plan_scope(struct plan *plan, const char *given, struct sbx_error *er
  * limit of memory. */
 static int plan_ceiling(struct plan *plan, struct report *report, struct sbx_error *err)
 {
-	const struct profile *profile = plan->policy->profile;
+	/* salvage.c plans without a policy: a group above goes with all below it */
+	const struct profile *profile = plan->policy ? plan->policy->profile : NULL;
 	const struct profile_limits *limits = profile ? &profile->limits : NULL;
 	const uint32_t bit = GUARANTEE_BIT(GUARANTEE_RESOURCE_LIMITS);
 	struct {

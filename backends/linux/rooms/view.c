@@ -72,41 +72,55 @@ static bool touches_readable_root(const struct policy *policy, const char *path)
 	return false;
 }
 
-/* A folder of the host that is readable here, by which its sockets can be reached; NULL: none. */
-static const char *host_folder(const struct plan *plan)
+/* The kernel's own view of devices, which `spec --rootless` binds: it holds no sockets. */
+static bool is_sysfs(const struct plan_mount *m)
 {
+	return strcmp(m->destination, "/sys") == 0 && m->source && strcmp(m->source, "/sys") == 0;
+}
+
+static void add_name(struct buf *out, const char *name)
+{
+	buf_printf(out, "%s%s", out->len ? ", " : "", name);
+}
+
+/* The folders of the host that are readable here, by which its sockets can be reached. */
+static void name_host_folders(const struct plan *plan, struct buf *out)
+{
+	bool is_root = plan->view.host_is_root, all = plan->view.kind == VIEW_BUNDLE;
+	const struct policy *policy = plan->policy;
 	size_t i;
 
-	if (plan->view.host_is_root)
-		return "/";
 	if (room_has_create_hooks(plan))
-		return "what a hook mounts";
-	for (i = 0; i < plan->mounts.n; i++) {
+		add_name(out, "what a hook mounts");
+	if (is_root && all)
+		add_name(out, "/");
+	for (i = 0; is_root && !all && i < policy->paths_n; i++) {
+		if (policy->paths[i].read)
+			add_name(out, policy->paths[i].path);
+	}
+	for (i = 0; !is_root && i < plan->mounts.n; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
 
-		if (m->kind != MOUNT_BIND || view_is_single_file(m->destination))
-			continue;
-		if (plan->view.kind == VIEW_BUNDLE)
-			return m->destination;
-		if (touches_readable_root(plan->policy, m->destination))
-			return m->destination;
+		if (m->kind == MOUNT_BIND && !view_is_single_file(m->destination) && !is_sysfs(m) &&
+		    (all || touches_readable_root(policy, m->destination)))
+			add_name(out, m->destination);
 	}
-	return NULL;
 }
 
 static void report_sockets(const struct plan *plan, struct report *report)
 {
-	const char *folder = host_folder(plan);
+	cleanup_buf struct buf folders = BUF_INIT;
 
-	if (!folder) {
+	name_host_folders(plan, &folders);
+	if (folders.len == 0 && !buf_failed(&folders)) {
 		report_add(report, "unixSockets", "mount", OUTCOME_ENFORCED, 0,
 			   "no folder of the host but the bundle's root is in view");
 		return;
 	}
 	report->capped_degraded = true;
 	report_add(report, "unixSockets", "mount", OUTCOME_UNENFORCED, 0,
-		   "%s can be a folder of the host: a program can connect to sockets in it",
-		   folder);
+		   "a program can connect to sockets in what can be a folder of the host: %s",
+		   buf_failed(&folders) ? "?" : folders.data);
 }
 
 /* Where the bundle makes read-only what the profile would let be written. */

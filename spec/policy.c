@@ -47,9 +47,7 @@ static int refuse_unbuilt(const struct profile *p, struct sbx_error *err)
 {
 	const struct unbuilt_row rows[] = {
 		{protects_git(p), "/protect"},
-		{p->unix_sockets.n != 0, "/unixSockets"},
 		{p->limits.deadline_ms.set, "/limits/deadline"},
-		{p->limits.terminate_grace_ms.set, "/limits/terminateGrace"},
 		{p->limits.output_bytes.set, "/limits/outputBytes"},
 		{rules_open_something(p), "/network/rules"},
 		{p->forwards_n != 0, "/network/forwards"},
@@ -214,13 +212,39 @@ static int add_protected(struct arena *arena, const struct profile *profile, str
 	return r;
 }
 
+/* Where the place is in view anyway, the mounts make no difference. */
+static int add_sockets(struct arena *arena, const struct profile *profile, struct policy *policy)
+{
+	for (size_t i = 0; i < profile->unix_sockets.n; i++) {
+		const char *path = profile->unix_sockets.v[i];
+		const struct path_rule *around = policy_rule_of(policy, path);
+		struct path_rule rule = {
+			.path = path,
+			.read = true,
+			.feature = arena_printf(arena, "unixSockets[%zu]", i),
+			.pointer = arena_printf(arena, "/unixSockets/%zu", i),
+			.is_socket = true,
+		};
+
+		if (around ? around->read : policy->host_read)
+			continue;
+		if (!rule.feature || !rule.pointer)
+			return -ENOMEM;
+		rule.path_pointer = rule.pointer;
+		policy->paths[policy->paths_n++] = rule;
+		sort_rules(policy);
+	}
+	return 0;
+}
+
 static int collect_paths(struct arena *arena, const struct profile *profile, struct policy *policy,
 			 struct sbx_error *err)
 {
 	int r = 0;
 
-	policy->paths = arena_alloc_array(arena, profile->roots_n + profile->protect.n + 1,
-					  sizeof(*policy->paths));
+	policy->paths = arena_alloc_array(
+		arena, profile->roots_n + profile->protect.n + profile->unix_sockets.n + 1,
+		sizeof(*policy->paths));
 	if (!policy->paths)
 		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "make the policy");
 	if (profile->workspace.path)
@@ -233,6 +257,8 @@ static int collect_paths(struct arena *arena, const struct profile *profile, str
 		sort_rules(policy);
 		r = add_protected(arena, profile, policy);
 	}
+	if (r == 0)
+		r = add_sockets(arena, profile, policy);
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "make the policy") : 0;
 }
 

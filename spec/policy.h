@@ -23,6 +23,7 @@ struct path_rule {
 	const char *pointer;	  /* in the profile: "/workspace", "/roots/0" */
 	const char *path_pointer; /* of its path: "/workspace/root", "/roots/0/path" */
 	bool is_protected;	  /* an entry of protect, not a root */
+	bool is_socket;		  /* an entry of unixSockets, not a root */
 };
 
 /* What a pod's sandbox container is let off; set by who knows that it is one, before the report. */

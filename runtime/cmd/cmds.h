@@ -24,6 +24,7 @@ extern const struct cmd cmd_run;
 extern const struct cmd cmd_spec;
 extern const struct cmd cmd_start;
 extern const struct cmd cmd_state;
+extern const struct cmd cmd_stop;
 extern const struct cmd cmd_update;
 
 #endif

@@ -137,3 +137,29 @@ ask() {
 	run_script "intruder unix stream $name"
 	assert_output ok # control
 }
+
+@test 'attack 1: out of view only the listed sockets can be reached' {
+	serve_all "$SOCKETS"
+	use_profile '.host.read = "deny"'
+	run_script "$(ask /srv)"
+	assert_output $'ENOENT\nENOENT\nENOENT'
+	use_profile '.host.read = "deny" | .unixSockets = ["/srv/stream", "/srv/seqpacket"]'
+	run_script "$(ask /srv); ls /srv; rm -f /srv/stream; touch /srv/new; true"
+	assert_output $'ok\nENOENT\nok\nseqpacket\nstream'
+	[ -S "$SOCKETS/stream" ]
+	use_profile '.unixSockets = ["/srv/stream"]' # in view as it is
+	run_script "intruder unix stream /srv/stream"
+	assert_output ok
+}
+
+@test 'attack 1: what is listed and no socket refuses the container' {
+	use_profile '.host.read = "deny" | .unixSockets = ["/srv/stream"]'
+	run_container
+	assert_error 'use "/srv/stream" as a socket: it does not exist'
+	echo >"$SOCKETS/stream"
+	run_container
+	assert_error 'use "/srv/stream" as a socket: it is none'
+	ln -sf /srv/other "$SOCKETS/stream"
+	run_container
+	assert_error 'a component is a symbolic link'
+}

@@ -169,10 +169,20 @@ static int check_binds(const struct view_build *b, const struct path_rule *rule,
 
 /* ---- the roots ---- */
 
-/* For "%s \"%s\"%s" */
+/* For "%s \"%s\"%s": what a rule's path is named for. */
 #define PURPOSE(rule)                                                                              \
 	(rule)->is_protected ? "protect" : "use", (rule)->path,                                    \
-		(rule)->is_protected ? "" : " as a root"
+		(rule)->is_protected ? ""                                                          \
+		: (rule)->is_socket  ? " as a socket"                                              \
+				     : " as a root"
+
+static int check_kind(const struct path_rule *rule, mode_t mode, struct sbx_error *err)
+{
+	if (rule->is_socket ? S_ISSOCK(mode) : S_ISDIR(mode) || S_ISREG(mode))
+		return 0;
+	return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer, "%s \"%s\"%s: it is %s",
+			   PURPOSE(rule), rule->is_socket ? "none" : "neither a folder nor a file");
+}
 
 static int open_root(const struct view_build *b, const struct path_rule *rule,
 		     struct view_root *root, struct sbx_error *err)
@@ -193,8 +203,8 @@ static int open_root(const struct view_build *b, const struct path_rule *rule,
 				   rule->path);
 	if (view_is_absent(root->fd))
 		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
-				   "use \"%s\" as a root: it does not exist in the container",
-				   rule->path);
+				   "%s \"%s\"%s: it does not exist in the container",
+				   PURPOSE(rule));
 	if (root->fd < 0 || fstat(root->fd, &st) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, root->fd < 0 ? -root->fd : errno,
 				"look at \"%s\"", rule->path);
@@ -205,9 +215,8 @@ static int open_root(const struct view_build *b, const struct path_rule *rule,
 			"%s \"%s\"%s: it lies on a file system of the kernel (%s) that no "
 			"value of a profile covers",
 			PURPOSE(rule), line ? line->type : "unknown");
-	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
-				   "%s \"%s\"%s: it is neither a folder nor a file", PURPOSE(rule));
+	if (check_kind(rule, st.st_mode, err) < 0)
+		return -EINVAL;
 	return view_shown_by(b, root->fd, rule->path, &root->shows) < 0
 		       ? view_fail_moved(rule->path, err)
 		       : 0;

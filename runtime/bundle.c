@@ -104,9 +104,11 @@ static int resolve_policy(struct container *c, const struct plan_options *plan,
 
 	if (rc == 0)
 		rc = policy_build(&c->arena, c->spec, profile, &origin.sources, &c->policy, err);
-	if (rc == 0)
-		c->policy->exemption = origin.exemption;
-	return rc;
+	if (rc < 0)
+		return rc;
+	c->policy->exemption = origin.exemption;
+	c->policy->bounds = origin.bounds;
+	return 0;
 }
 
 int container_plan(struct container *c, const struct global_options *global,

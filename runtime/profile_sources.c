@@ -411,7 +411,8 @@ static int combine(const struct gathering *g, const struct source *sources, size
 	}
 	if (r == 0) {
 		*ret = effective;
-		*ret_origin = (struct profile_origin){names, g->exemption};
+		*ret_origin = (struct profile_origin){
+			.sources = names, .exemption = g->exemption, .bounds = g->settings.bounds};
 	}
 	return r;
 }
@@ -482,6 +483,8 @@ int profile_sources_resolve(struct arena *arena, const struct oci_spec *spec,
 	struct gathering g = {.arena = arena, .spec = spec, .options = options, .err = err};
 	int r = settings_load(arena, options->settings, options->profiles_dir, &g.settings, err);
 
+	if (r == 0)
+		r = bundle_bounds_check(g.settings.bounds, spec, err);
 	if (r == 0)
 		r = look_at_keys(&g);
 	if (r < 0)

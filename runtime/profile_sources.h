@@ -33,6 +33,8 @@ struct profile_origin {
 	struct strings sources; /* in order: "flag:NAME", "annotation:inline", "annotation:NAME",
 				   "default", "ceiling" */
 	struct policy_exemption exemption;
+	const struct bundle_bounds
+		*bounds; /* of the settings, checked as far as config.json tells */
 };
 
 /*

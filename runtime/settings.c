@@ -120,11 +120,6 @@ static int parse_profile_member(struct settings_parser *p, const struct json_nod
 
 static int parse_ceiling(struct settings_parser *p, const struct json_node *node)
 {
-	if (json_get(node, "bundle"))
-		return sbx_fail_at(
-			p->err, SBX_E_UNSUPPORTED, "/ceiling/bundle",
-			"the settings bound bundles by ceiling.bundle: this release does "
-			"not enforce it yet");
 	return parse_profile_member(p, node, &p->settings->ceiling);
 }
 
@@ -200,15 +195,38 @@ static int parse_members(struct settings_parser *p, const struct json_node *root
 	return 0;
 }
 
+/* ceiling.bundle out of the ceiling, which then is a profile; NULL: there is none. */
+static struct json_node *take_bundle(struct json_node *root)
+{
+	for (struct json_node *node = root->child; node; node = node->next) {
+		if (strcmp(node->key, "ceiling") != 0 || node->type != JSON_OBJECT)
+			continue;
+		for (struct json_node **at = &node->child; *at; at = &(*at)->next) {
+			struct json_node *member = *at;
+
+			if (strcmp(member->key, "bundle") != 0)
+				continue;
+			*at = member->next;
+			node->count--;
+			return member;
+		}
+	}
+	return NULL;
+}
+
 int settings_parse(struct arena *arena, const char *data, size_t len, const char *profiles_dir,
 		   const struct caller_identity *caller, struct settings *ret,
 		   struct sbx_error *err)
 {
 	struct settings settings = {.annotations = ANNOTATIONS_TRUST};
 	struct settings_parser p = {arena, profiles_dir, caller, &settings, false, err};
-	struct json_node *root = NULL;
+	struct json_node *root = NULL, *bundle = NULL;
 	int r = json_parse(arena, "settings", data, len, &json_limits_profile, &root, err);
 
+	if (r == 0 && root->type == JSON_OBJECT)
+		bundle = take_bundle(root);
+	if (bundle)
+		r = bundle_bounds_parse(arena, bundle, &settings.bounds, err);
 	if (r == 0)
 		r = parse_members(&p, root);
 	if (r < 0)

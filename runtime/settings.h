@@ -3,8 +3,9 @@
  *
  * Members: ceiling and defaultProfile (a profile document or the name of an installed profile),
  * requireProfile (boolean), annotations ("ignore", "narrow", "trust"). routes, scratchRoot,
- * grantTTL, maxExecutors and ceiling.bundle are refused by name until they are enforced: a setting
- * that does nothing would be a false promise. An unknown member refuses the file.
+ * grantTTL and maxExecutors are refused by name until they are enforced: a setting that does
+ * nothing would be a false promise. An unknown member refuses the file. A ceiling that is a
+ * document may have the member bundle beside those of a profile (bundle_bounds.h).
  */
 #ifndef SBX_RUNTIME_SETTINGS_H
 #define SBX_RUNTIME_SETTINGS_H
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 
 #include "runtime/trusted_file.h"
+#include "spec/bundle_bounds.h"
 #include "spec/profile.h"
 
 #define SETTINGS_PATH "/etc/sbx-runtime/config.json"
@@ -22,6 +24,7 @@ enum annotation_trust { ANNOTATIONS_IGNORE, ANNOTATIONS_NARROW, ANNOTATIONS_TRUS
 struct settings {
 	struct profile *ceiling;	 /* NULL: none */
 	struct profile *default_profile; /* NULL: none */
+	struct bundle_bounds *bounds;	 /* ceiling.bundle; NULL: none */
 	bool require_profile;
 	/* narrow where any of the three above is set and nothing is said, else trust */
 	enum annotation_trust annotations;

@@ -8,6 +8,7 @@
 #ifndef SBX_SPEC_POLICY_H
 #define SBX_SPEC_POLICY_H
 
+#include "spec/bundle_bounds.h"
 #include "spec/oci.h"
 #include "spec/profile.h"
 #include "spec/report.h"
@@ -48,6 +49,7 @@ struct policy {
 	uint32_t asked; /* GUARANTEE_BIT()s */
 	struct strings sources;
 	struct policy_exemption exemption;
+	const struct bundle_bounds *bounds; /* of the settings; NULL: none */
 	char fingerprint[PROFILE_FINGERPRINT_LEN + 1];
 };
 

@@ -5,35 +5,13 @@ load attacks
 
 setup() {
 	require_root
-	# Settings are trusted only below folders that nobody else may write, which /tmp is not.
-	mount -t tmpfs -o mode=755 settings /mnt
-	helpers_setup
-	attack_setup
-	SETTINGS=/mnt/settings.json
-	settings '{}'
+	settings_setup
 }
 
 teardown() {
 	was_set_up || return 0
 	helpers_teardown
 	umount /mnt
-}
-
-# settings JSON [jq options]: the administrator's file
-settings() {
-	local filter=$1
-
-	shift
-	jq -n "$filter" "$@" >"$SETTINGS"
-}
-
-run_with_settings() {
-	run_sbx --config "$SETTINGS" run --bundle "$BUNDLE" "$ID"
-}
-
-report_with_settings() {
-	run_sbx --config "$SETTINGS" report --bundle "$BUNDLE"
-	assert_status 0
 }
 
 # The administrator's profile: only the workspace is writable, no network.

@@ -12,6 +12,33 @@ attack_setup() {
 	bind_mount "$WS" /workspace
 }
 
+# settings_setup: an administrator's file, $SETTINGS; the test's teardown unmounts /mnt. Settings are
+# trusted only below folders that nobody else may write, which /tmp is not.
+settings_setup() {
+	mount -t tmpfs -o mode=755 settings /mnt
+	helpers_setup
+	attack_setup
+	SETTINGS=/mnt/settings.json
+	settings '{}'
+}
+
+# settings JSON [jq options]
+settings() {
+	local filter=$1
+
+	shift
+	jq -n "$filter" "$@" >"$SETTINGS"
+}
+
+run_with_settings() {
+	run_sbx --config "$SETTINGS" run --bundle "$BUNDLE" "$ID"
+}
+
+report_with_settings() {
+	run_sbx --config "$SETTINGS" report --bundle "$BUNDLE"
+	assert_status 0
+}
+
 # bind_mount SOURCE DESTINATION [OPTION...]
 bind_mount() {
 	local source=$1 destination=$2

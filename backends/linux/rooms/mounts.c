@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backends/linux/device_nodes.h"
 #include "backends/linux/mount_api.h"
 #include "backends/linux/mount_cgroup.h"
 #include "backends/linux/mount_copy.h"
@@ -169,6 +170,8 @@ static int plan_mount(struct plan *plan, size_t i, struct plan_mount *m, struct 
 	if (r < 0)
 		return r;
 	r = mount_target_check(m, pointer, err);
+	if (r == 0 && m->kind == MOUNT_FILESYSTEM && !m->remount)
+		r = bundle_bounds_check_type(plan->policy->bounds, m->type, err);
 	if (r < 0)
 		return r;
 	if (m->kind == MOUNT_FILESYSTEM)
@@ -230,10 +233,39 @@ static int clone_source(struct run *run, const struct plan_mount *m, int source_
 	return take_fd(&fd);
 }
 
+/* What the profile's view or the administrator's bounds depend on. */
+static bool judges_sources(const struct plan *plan)
+{
+	return plan->view.kind != VIEW_NONE || plan->policy->bounds;
+}
+
+/* A node that any container has is no device of the host. */
+static bool is_device(const struct stat *st)
+{
+	if (!S_ISCHR(st->st_mode) && !S_ISBLK(st->st_mode))
+		return false;
+	for (size_t i = 0; i < device_nodes_n; i++)
+		if (device_node_is(&device_nodes[i], st))
+			return false;
+	return true;
+}
+
+static int judge_source(struct run *run, size_t i, int source, struct sbx_error *err)
+{
+	const struct bundle_bounds *bounds = run->plan->policy->bounds;
+	struct mount_source *noted = &run->mount_sources[i];
+	int r = mount_source_note(run->plan->arena, run->proc_fd, source, noted, err);
+
+	if (r == 0)
+		r = bundle_bounds_check_source(bounds, noted->path, err);
+	if (r == 0 && is_device(&noted->st))
+		r = bundle_bounds_check_device(bounds, noted->path, err);
+	return r;
+}
+
 static int prepare_source(struct run *run, size_t i, struct sbx_error *err)
 {
 	const struct plan_mount *m = &run->plan->mounts.v[i];
-	struct arena *arena = run->plan->arena;
 	cleanup_fd int source = -EBADF;
 	int r = 0;
 
@@ -244,7 +276,7 @@ static int prepare_source(struct run *run, size_t i, struct sbx_error *err)
 	if (source < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -source, "open source \"%s\"", m->source);
 	if (run->mount_sources)
-		r = mount_source_note(arena, run->proc_fd, source, &run->mount_sources[i], err);
+		r = judge_source(run, i, source, err);
 	if (r < 0 || !m->source_by_parent)
 		return r;
 	r = clone_source(run, m, source, err);
@@ -263,11 +295,11 @@ static int mounts_prepare(struct run *run, struct sbx_error *err)
 		return 0;
 	run->mount_fds = arena_alloc_array(arena, mounts->n, sizeof(int));
 	run->mount_ids = arena_alloc_array(arena, mounts->n, sizeof(uint64_t));
-	if (run->plan->view.kind != VIEW_NONE)
+	if (judges_sources(run->plan))
 		run->mount_sources =
 			arena_alloc_array(arena, mounts->n, sizeof(*run->mount_sources));
 	if (!run->mount_fds || !run->mount_ids ||
-	    (run->plan->view.kind != VIEW_NONE && !run->mount_sources))
+	    (judges_sources(run->plan) && !run->mount_sources))
 		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "prepare mounts");
 	for (i = 0; i < mounts->n; i++)
 		run->mount_fds[i] = -EBADF;

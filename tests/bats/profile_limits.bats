@@ -14,25 +14,34 @@ limit() {
 	use_profile '.limits = $l' --argjson l "$1"
 }
 
-# Forty children at once; says how many could be made.
-forks='n=0; for k in $(seq 40); do sleep 5 & n=$((n + 1)); done 2>/dev/null; echo $n; kill $(jobs -p)'
+# Forty children at once; the last number says how many could be made (a shell that cannot fork ends).
+forks='for k in $(seq 40); do sleep 5 & echo $k; done 2>/dev/null; kill $(jobs -p)'
+
+# made AT_LEAST AT_MOST
+made() {
+	local last
+
+	last=$(tail -n 1 <<<"$output")
+	[ "${last:-0}" -ge "$1" ]
+	[ "${last:-0}" -le "$2" ]
+}
 
 @test 'pids: more processes than that cannot be made, by exec neither' {
 	need pids
 	set_script "$forks"
 	run_container
 	assert_status 0
-	assert_output 40
+	made 40 40
 	limit '{"pids": 16}'
 	run_container
-	refute [ "$output" = 40 ]
+	made 8 15
 
 	set_args sleep 100
 	sbx_detached run --detach --bundle "$BUNDLE" "$ID"
 	assert_same 'the group above' 16 "$(value pids pids.max pids.max)"
 	sbx exec "$ID" true
 	run_sbx exec "$ID" sh -c "$forks"
-	refute [ "$output" = 40 ]
+	made 8 15
 	run_sbx report "$ID"
 	report_says '.guarantees.resourceLimits and
 		(.entries[] | select(.feature == "limits.pids") | .outcome == "enforced" and .mechanism == "cgroup")'
@@ -81,11 +90,11 @@ forks='n=0; for k in $(seq 40); do sleep 5 & n=$((n + 1)); done 2>/dev/null; ech
 	assert_same pids 16 "$(value pids pids.max pids.max)"
 	assert_same memory 67108864 "$(value memory memory.limit_in_bytes memory.max)"
 	run_sbx exec "$ID" sh -c "$forks"
-	refute [ "$output" = 40 ]
+	made 8 15
 	# what the bundle sets below that holds as well
 	sbx update --pids-limit 8 "$ID"
 	run_sbx exec "$ID" sh -c "$forks"
-	[ "${output:-0}" -lt 8 ]
+	made 0 7
 }
 
 @test 'the group that holds the limits is out of sight' {

@@ -239,8 +239,7 @@ int cgroup_payload(const struct cgroup *cg, struct cgroup *ret, struct sbx_error
 	return r;
 }
 
-int cgroup_make_payload(const struct plan_cgroup *plan, const struct cgroup *cg,
-			struct sbx_error *err)
+int cgroup_make_payload(const struct cgroup *cg, struct sbx_error *err)
 {
 	struct cgroup_hierarchy group;
 	int r = 0;
@@ -251,12 +250,27 @@ int cgroup_make_payload(const struct plan_cgroup *plan, const struct cgroup *cg,
 		r = below(&cg->v[i], &group, err);
 		if (r == 0)
 			r = cgroup_make_group(&group, err);
-		if (r == 0 && group.unified) {
-			cgroup_enable_controllers(&group, cg->mode, plan->ceiling);
-			cgroup_enable_controllers(&group, cg->mode, plan->resources);
-		}
 	}
 	return r;
+}
+
+/* Nothing is in the groups above yet: with a process in it a group becomes a threaded one, below
+ * which none can enter (cgroup-v2.rst, "Threads"). */
+static int enable_payload(const struct plan_cgroup *plan, const struct cgroup *cg,
+			  struct sbx_error *err)
+{
+	const struct cgroup_hierarchy *unified = cgroup_find_unified(cg);
+	struct cgroup_hierarchy group;
+	int r;
+
+	if (!unified || !unified->split)
+		return 0;
+	r = below(unified, &group, err);
+	if (r < 0)
+		return r;
+	cgroup_enable_controllers(&group, cg->mode, plan->ceiling);
+	cgroup_enable_controllers(&group, cg->mode, plan->resources);
+	return 0;
 }
 
 /* What a failed step leaves: groups that were made or taken over, all empty. */
@@ -357,7 +371,9 @@ int cgroup_create(const struct plan_cgroup *plan, struct cgroup *cg, struct sbx_
 	cg->n = kept;
 	r = check_thawed(cg, err);
 	if (r == 0)
-		r = cgroup_make_payload(plan, cg, err);
+		r = cgroup_make_payload(cg, err);
+	if (r == 0)
+		r = enable_payload(plan, cg, err);
 	if (r < 0)
 		remove_made(cg->v, cg->n);
 	return r;

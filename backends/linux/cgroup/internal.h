@@ -89,9 +89,8 @@ int cgroup_make_group(struct cgroup_hierarchy *h, struct sbx_error *err);
 /* Where ceiling (may be NULL) has limits, the group is split. */
 void cgroup_split(struct cgroup *cg, const struct oci_resources *ceiling);
 
-/* The groups below the split ones, with their controllers. */
-int cgroup_make_payload(const struct plan_cgroup *plan, const struct cgroup *cg,
-			struct sbx_error *err);
+/* The groups below the split ones. */
+int cgroup_make_payload(const struct cgroup *cg, struct sbx_error *err);
 
 /* An empty group, and the empty one below where it is split. 0 or -errno. */
 int cgroup_rmdir(const struct cgroup_hierarchy *h);

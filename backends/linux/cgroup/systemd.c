@@ -224,7 +224,7 @@ static int place(const struct plan_cgroup *plan, struct cgroup *cg, pid_t pid,
 			return rc;
 	}
 	cgroup_split(cg, plan->ceiling);
-	return cgroup_make_payload(plan, cg, err);
+	return cgroup_make_payload(cg, err);
 }
 
 int systemd_adopt(const struct plan_cgroup *plan, struct cgroup *cg, pid_t pid,

@@ -372,3 +372,19 @@ exec_at_stage() {
 	[ "$(sbx ps --format json "$ID" | jq length)" -gt 1 ]
 	delete_and_check
 }
+
+# Stopped before it asked to die with its maker: no state names it, and the lock is still its own.
+@test 'a child that was stopped at its first moment does not outlive delete --force' {
+	local side name child
+
+	list_stages
+	read -r side name <"$BATS_TEST_TMPDIR/rows"
+	echo "# $side killed at $name"
+	at_stage --at "$name"
+	bash -c 'exec 9<"$1"; flock -x 9; printf sbx/init >/proc/self/comm; kill -STOP $$; sleep 1000' \
+		- "$ROOT/$ID" 3>&- &
+	child=$!
+	wait_until 5 grep -q '^State:.T' "/proc/$child/status"
+	delete_and_check
+	refute kill -0 "$child"
+}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/log.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/num.h"
 #include "runtime/base/proc.h"
@@ -227,6 +228,14 @@ static int check_guarantees(const struct container *c, struct sbx_error *err)
 	return report_check_stored(&c->report, stored.data ? stored.data : "", stored.len, err);
 }
 
+/* The report is that of the first process. */
+static void tell_dropped(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->env_dropped.n; i++)
+		log_warning("the variable \"%s\" is not passed on: the container has a profile",
+			    policy->env_dropped.v[i]);
+}
+
 static int plan_exec(const struct invocation *in, struct container *c, struct sbx_error *err)
 {
 	const char *fds = invocation_value(in, "preserve-fds");
@@ -251,6 +260,7 @@ static int plan_exec(const struct invocation *in, struct container *c, struct sb
 		rc = container_load_policy(c, err);
 	if (rc < 0)
 		return rc;
+	tell_dropped(c->policy);
 	host_probe(&c->host);
 	rc = plan_build(&c->arena, c->policy, &c->host, &options, &c->plan, &c->report, err);
 	c->run.plan = c->plan;

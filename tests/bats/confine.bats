@@ -339,6 +339,16 @@ attack_reaches() {
 	report_says '.entries[] | select(.feature == "environment").detail | contains("LD_PRELOAD")'
 }
 
+@test 'environment: what exec does not pass on is told in the log' {
+	set_args sleep 100
+	sbx_detached run --detach --bundle "$BUNDLE" "$ID"
+	run_sbx --log-level warn exec -e LD_PRELOAD=/x -e KEPT=1 "$ID" env
+	assert_status 0
+	assert_line KEPT=1
+	refute_line LD_PRELOAD=/x
+	assert_stderr 'the variable \"LD_PRELOAD\" is not passed on'
+}
+
 @test 'core dumps are off' {
 	edit_config '.process.rlimits = [{type: "RLIMIT_CORE", soft: 1000000, hard: 1000000}]'
 	run_with_and_without 'grep "core file" /proc/self/limits | tr -s " " | cut -d" " -f5'

@@ -108,6 +108,7 @@ static int resolve_policy(struct container *c, const struct plan_options *plan,
 		return rc;
 	c->policy->exemption = origin.exemption;
 	c->policy->bounds = origin.bounds;
+	c->max_executors = origin.max_executors;
 	return 0;
 }
 

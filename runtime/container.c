@@ -191,6 +191,19 @@ static void name_hook_group(struct container *c)
 	c->run.hook_group = c->hook_group;
 }
 
+/* Its own profile is stored by now: of two that are made at once neither is overlooked. */
+static int check_executors(const struct container *c, struct sbx_error *err)
+{
+	int n = c->policy->profile ? store_count_confined(&c->store, err) : 0;
+
+	if (n < 0 || (uint64_t)n <= c->max_executors)
+		return n < 0 ? n : 0;
+	return sbx_fail(err, SBX_E_EXECUTOR_LIMIT, 0,
+			"make a container with a profile: there are %d already, and the settings "
+			"allow %llu (maxExecutors); delete one",
+			n - 1, (unsigned long long)c->max_executors);
+}
+
 static int make_container(struct container *c, const struct create_request *request,
 			  struct sbx_error *err)
 {
@@ -207,6 +220,8 @@ static int make_container(struct container *c, const struct create_request *requ
 	rc = state_save(c->dir_fd, &c->state, err);
 	if (rc == 0)
 		rc = store_documents(c, err);
+	if (rc == 0)
+		rc = check_executors(c, err);
 	if (rc == 0 && notify_is_asked())
 		rc = notify_make_folder(c->dir_fd, err);
 	if (rc == 0 && request->start_by_socket) {

@@ -25,6 +25,7 @@ struct container {
 	struct buf config; /* create, run: the text of config.json, for the store's copy */
 	struct oci_spec *spec;
 	struct policy *policy;
+	uint64_t max_executors; /* create, run: of the settings */
 	struct host_facts host;
 	struct plan *plan;
 	struct report report;

@@ -411,8 +411,10 @@ static int combine(const struct gathering *g, const struct source *sources, size
 	}
 	if (r == 0) {
 		*ret = effective;
-		*ret_origin = (struct profile_origin){
-			.sources = names, .exemption = g->exemption, .bounds = g->settings.bounds};
+		*ret_origin = (struct profile_origin){.sources = names,
+						      .exemption = g->exemption,
+						      .bounds = g->settings.bounds,
+						      .max_executors = g->settings.max_executors};
 	}
 	return r;
 }

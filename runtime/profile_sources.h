@@ -33,8 +33,9 @@ struct profile_origin {
 	struct strings sources; /* in order: "flag:NAME", "annotation:inline", "annotation:NAME",
 				   "default", "ceiling" */
 	struct policy_exemption exemption;
-	const struct bundle_bounds
-		*bounds; /* of the settings, checked as far as config.json tells */
+	/* of the settings; the bounds are checked as far as config.json tells */
+	uint64_t max_executors;
+	const struct bundle_bounds *bounds;
 };
 
 /*

@@ -151,6 +151,14 @@ static int parse_annotations(struct settings_parser *p, const struct json_node *
 	return wrong(p, node, "one of \"ignore\", \"narrow\", \"trust\"");
 }
 
+static int parse_executors(struct settings_parser *p, const struct json_node *node)
+{
+	if (node->type == JSON_NUMBER && json_uint64(node, &p->settings->max_executors) == 0 &&
+	    p->settings->max_executors > 0)
+		return 0;
+	return wrong(p, node, "a number of containers, 1 or more");
+}
+
 static int parse_unbuilt(struct settings_parser *p, const struct json_node *node)
 {
 	char pointer[128];
@@ -168,7 +176,7 @@ static const struct {
 	{"ceiling", parse_ceiling},	    {"defaultProfile", parse_default},
 	{"requireProfile", parse_required}, {"annotations", parse_annotations},
 	{"routes", parse_unbuilt},	    {"scratchRoot", parse_unbuilt},
-	{"grantTTL", parse_unbuilt},	    {"maxExecutors", parse_unbuilt},
+	{"grantTTL", parse_unbuilt},	    {"maxExecutors", parse_executors},
 };
 
 static int parse_members(struct settings_parser *p, const struct json_node *root)
@@ -218,7 +226,8 @@ int settings_parse(struct arena *arena, const char *data, size_t len, const char
 		   const struct caller_identity *caller, struct settings *ret,
 		   struct sbx_error *err)
 {
-	struct settings settings = {.annotations = ANNOTATIONS_TRUST};
+	struct settings settings = {.annotations = ANNOTATIONS_TRUST,
+				    .max_executors = MAX_EXECUTORS_DEFAULT};
 	struct settings_parser p = {arena, profiles_dir, caller, &settings, false, err};
 	struct json_node *root = NULL, *bundle = NULL;
 	int r = json_parse(arena, "settings", data, len, &json_limits_profile, &root, err);
@@ -245,7 +254,8 @@ int settings_load(struct arena *arena, const char *path, const char *profiles_di
 	struct caller_identity caller;
 	int r;
 
-	*ret = (struct settings){.annotations = ANNOTATIONS_TRUST};
+	*ret = (struct settings){.annotations = ANNOTATIONS_TRUST,
+				 .max_executors = MAX_EXECUTORS_DEFAULT};
 	/* The common case is one system call. */
 	if (!path && access(SETTINGS_PATH, F_OK) < 0 && errno == ENOENT)
 		return 0;

@@ -538,6 +538,21 @@ int store_list(const struct store *store, char ***ret_ids, struct sbx_error *err
 	return (int)n;
 }
 
+int store_count_confined(const struct store *store, struct sbx_error *err)
+{
+	char path[NAME_MAX + sizeof("/profile")];
+	char **ids = NULL;
+	int confined = 0, n = store_list(store, &ids, err);
+
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/profile", ids[i]);
+		confined += faccessat(store->root_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+		free(ids[i]);
+	}
+	free(ids);
+	return n < 0 ? n : confined;
+}
+
 /* ---- files of a container ---- */
 
 /* Want of memory or descriptors says nothing about the file. */

@@ -112,6 +112,9 @@ int store_relock_container(const struct store *store, const char *id, int contai
 /* Remove the container's directory (by descriptor, iteratively). Absent is success. */
 int store_remove_container(const struct store *store, const char *id, struct sbx_error *err);
 
+/* How many containers have a profile. Count or -errno. */
+int store_count_confined(const struct store *store, struct sbx_error *err);
+
 /* All ids, sorted; malloc'ed NULL-terminated list. Count or -errno. */
 int store_list(const struct store *store, char ***ret_ids, struct sbx_error *err);
 

@@ -143,3 +143,44 @@ unbounded() {
 	run_with_settings
 	assert_error 'want an absolute path or the name of a slice'
 }
+
+# Many containers, each with a config.json of its own: c1.json and so on.
+@test 'attack 22: more containers with a profile than the settings allow' {
+	local k pids=() made=0
+
+	settings '{maxExecutors: 3}'
+	set_args sleep 100
+	for k in 1 2 3 4 5 6 7 8; do
+		edit_config '.linux.cgroupsPath = $p' --arg p "$CGROUP/$ID-$k"
+		cp "$BUNDLE/config.json" "$BUNDLE/c$k.json"
+	done
+	for k in 1 2 3 4 5 6 7 8; do
+		"$SBX_RUNTIME" --root "$ROOT" --config "$SETTINGS" create --bundle "$BUNDLE" --config "c$k.json" "$ID-$k" \
+			</dev/null >/dev/null 2>"$BATS_TEST_TMPDIR/err$k" 3>&- &
+		pids+=($!)
+	done
+	for k in "${pids[@]}"; do
+		wait "$k" && made=$((made + 1))
+	done
+	[ "$made" -le 3 ]
+	grep -q 'the settings allow 3 (maxExecutors)' "$BATS_TEST_TMPDIR"/err*
+	for k in 1 2 3 4 5 6 7 8; do
+		sbx delete --force "$ID-$k"
+	done
+}
+
+@test 'attack 22: control: without a profile they do not count, and what is deleted makes room' {
+	settings '{maxExecutors: 1}'
+	set_args sleep 100
+	no_profile
+	create_container
+	use_profile
+	for k in 1 2; do
+		edit_config '.linux.cgroupsPath = $p' --arg p "$CGROUP/$ID-$k"
+		sbx_detached --config "$SETTINGS" create --bundle "$BUNDLE" "$ID-1"
+		assert_status 0
+		sbx_detached --config "$SETTINGS" create --bundle "$BUNDLE" "$ID-2"
+		assert_status 1
+		sbx delete --force "$ID-1"
+	done
+}

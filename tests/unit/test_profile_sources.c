@@ -527,7 +527,9 @@ static void test_settings_documents(void **state)
 		{"{'routes':{}}", SBX_E_UNSUPPORTED, "/routes"},
 		{"{'scratchRoot':'/x'}", SBX_E_UNSUPPORTED, "/scratchRoot"},
 		{"{'grantTTL':'1m'}", SBX_E_UNSUPPORTED, "/grantTTL"},
-		{"{'maxExecutors':1}", SBX_E_UNSUPPORTED, "/maxExecutors"},
+		{"{'maxExecutors':0}", SBX_E_INVALID_SETTINGS, "/maxExecutors"},
+		{"{'maxExecutors':-1}", SBX_E_INVALID_SETTINGS, "/maxExecutors"},
+		{"{'maxExecutors':'1'}", SBX_E_INVALID_SETTINGS, "/maxExecutors"},
 	};
 	struct fixture *f = *state;
 	struct caller_identity caller;

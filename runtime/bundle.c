@@ -17,19 +17,37 @@
 #include "runtime/notify.h"
 #include "runtime/profile_sources.h"
 
+static int keep_direct(struct container *c, const struct create_request *request,
+		       struct direct_bundle *made, struct sbx_error *err)
+{
+	c->config = made->config;
+	made->config = BUF_INIT;
+	c->direct_workspace = arena_strdup(&c->arena, made->workspace);
+	c->direct_profile = arena_strdup(&c->arena, made->profile.data);
+	c->state.bundle = arena_printf(&c->arena, "%s/%s", c->store.root, request->id);
+	if (!c->direct_workspace || !c->direct_profile || !c->state.bundle)
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "name the bundle");
+	if (request->direct->has_profile)
+		c->direct_profile = NULL;
+	return 0;
+}
+
 /* The container's own folder in the store is its bundle: there config.json will be. */
 static int make_bundle(struct container *c, const struct global_options *global,
 		       const struct create_request *request, struct sbx_error *err)
 {
+	struct direct_bundle made = {.config = BUF_INIT, .profile = BUF_INIT};
 	int rc = store_open(&c->store, global->root, true, err);
 
 	if (rc == 0)
-		rc = direct_write(request->direct, &c->config, err);
-	if (rc < 0)
-		return rc;
-	c->state.bundle = arena_printf(&c->arena, "%s/%s", c->store.root, request->id);
-	prefault_heap(c->config.len);
-	return c->state.bundle ? 0 : sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "name the bundle");
+		rc = direct_write(request->direct, &made, err);
+	if (rc == 0)
+		rc = keep_direct(c, request, &made, err);
+	if (rc == 0)
+		prefault_heap(c->config.len);
+	buf_release(&made.config);
+	buf_release(&made.profile);
+	return rc;
 }
 
 static int open_bundle(struct container *c, const struct create_request *request,
@@ -96,8 +114,11 @@ static bool is_host_root(int rootfs_fd)
 static int resolve_policy(struct container *c, const struct plan_options *plan,
 			  struct sbx_error *err)
 {
-	struct profile_source_options options = {
-		.id = plan->id, .flag = plan->profile, .settings = plan->settings};
+	struct profile_source_options options = {.id = plan->id,
+						 .flag = plan->profile,
+						 .document = c->direct_profile,
+						 .workspace = c->direct_workspace,
+						 .settings = plan->settings};
 	struct profile *profile = NULL;
 	struct profile_origin origin = {0};
 	int rc = profile_sources_resolve(&c->arena, c->spec, &options, &profile, &origin, err);
@@ -144,6 +165,9 @@ int container_plan(struct container *c, const struct global_options *global,
 		rc = notify_extend_spec(&c->arena, c->spec, global->root, request->id, err);
 	if (rc == 0)
 		rc = resolve_policy(c, &options, err);
+	if (rc == 0 && request->direct && !c->policy->profile)
+		rc = sbx_fail(err, SBX_E_INTERNAL, 0,
+			      "run a command without a bundle: no profile holds");
 	if (rc == 0 && c->policy->confined && notify_is_asked())
 		rc = sbx_fail(err, SBX_E_UNSUPPORTED, 0,
 			      "pass NOTIFY_SOCKET on under a profile: not built; unset it");

@@ -23,6 +23,9 @@ struct container {
 	int dir_fd; /* the container's locked directory in the store */
 	struct container_state state;
 	struct buf config; /* create, run: the text of config.json, for the store's copy */
+	/* run -- COMMAND: the default profile, in the arena, where no other is given; the workspace
+	 */
+	const char *direct_profile, *direct_workspace;
 	struct oci_spec *spec;
 	struct policy *policy;
 	uint64_t max_executors; /* create, run: of the settings */

@@ -5,6 +5,7 @@
  */
 #include "runtime/default_bundle.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
@@ -69,6 +70,13 @@ static const char *const masked_paths[] = {
 static const char *const readonly_paths[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
 					     "/proc/sysrq-trigger"};
 
+/* What shows the host on its own root: its control groups, and to who cannot mount a sysfs of the
+ * own network namespace, all of the host's. */
+static bool shows_host(const char *destination, bool rootless)
+{
+	return path_is_below(destination, "/sys") && (rootless || strcmp(destination, "/sys") != 0);
+}
+
 static bool applies(enum when when, bool rootless)
 {
 	return when == ALWAYS || (when == ROOTLESS) == rootless;
@@ -78,7 +86,7 @@ void default_mounts_write(struct json_writer *w, bool rootless, bool host_root)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
 		if (!applies(mounts[i].when, rootless) ||
-		    (host_root && path_is_below(mounts[i].destination, "/sys")))
+		    (host_root && shows_host(mounts[i].destination, rootless)))
 			continue;
 		json_begin_object(w, NULL);
 		json_write_string(w, "destination", mounts[i].destination);

@@ -13,7 +13,8 @@
 	json_write_strings(w, key, (char *const *)(list), ARRAY_SIZE(list))
 
 /* The mounts, into an open array. rootless: those that an ordinary user can make, in a user
- * namespace. host_root: none of those that the host's own root has already. */
+ * namespace. host_root: none that shows the host where its own root is the
+ * container's. */
 void default_mounts_write(struct json_writer *w, bool rootless, bool host_root);
 
 /* The member "linux". rootless: with the caller's id as id 0 of a new user namespace. */

@@ -1,6 +1,6 @@
 /*
- * Everything is decided by the two documents that are written here: config.json and, in its
- * annotation, the profile. From there on it is a bundle like any other.
+ * Everything is decided by the two documents that are written here: config.json and the profile.
+ * From there on it is a bundle like any other.
  */
 #include <errno.h>
 #include <limits.h>
@@ -12,6 +12,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/path.h"
 #include "runtime/base/text.h"
+#include "runtime/base/user.h"
 #include "runtime/default_bundle.h"
 #include "runtime/direct.h"
 #include "runtime/version.h"
@@ -73,16 +74,24 @@ static int find_folder(const char *option, const char *name, struct folder *ret,
 	return check_text(option, ret->path, err);
 }
 
+static bool holds(const struct folder *workspace, const char *folder)
+{
+	char real[PATH_MAX];
+
+	return folder && *folder && realpath(folder, real) && path_is_below(real, workspace->path);
+}
+
 /* Whoever starts a command at home seldom means to show it the keys there. */
 static int check_home(const struct folder *workspace, struct sbx_error *err)
 {
-	const char *home = getenv("HOME");
-	char real[PATH_MAX];
+	struct user_entry user;
+	bool is_known = user_find(geteuid(), &user);
 
-	if (!home || !realpath(home, real) || !path_is_below(real, workspace->path))
+	if (!holds(workspace, getenv("HOME")) && !holds(workspace, is_known ? user.home : NULL) &&
+	    !holds(workspace, "/home") && !holds(workspace, "/root"))
 		return 0;
 	return sbx_fail(err, SBX_E_USAGE, 0,
-			"run a command in \"%s\": the home folder, with the keys in it, would be "
+			"run a command in \"%s\": a home folder, with the keys in it, would be "
 			"open to it; change to the folder that it works in, or name this one with "
 			"--workspace",
 			workspace->path);
@@ -285,8 +294,21 @@ static void write_bind(struct json_writer *w, const struct folder *folder)
 	json_end_object(w);
 }
 
-static int write_config(struct json_writer *w, const struct direct *d, const char *profile,
-			struct sbx_error *err)
+/* Over the host's, with what is mounted in it. */
+static void write_empty_sys(struct json_writer *w)
+{
+	static const char *const options[] = {"nosuid", "nodev",    "noexec",
+					      "ro",	"mode=555", "size=4k"};
+
+	json_begin_object(w, NULL);
+	json_write_string(w, "destination", "/sys");
+	json_write_string(w, "type", "tmpfs");
+	json_write_string(w, "source", "tmpfs");
+	JSON_WRITE_WORDS(w, "options", options);
+	json_end_object(w);
+}
+
+static int write_config(struct json_writer *w, const struct direct *d, struct sbx_error *err)
 {
 	bool rootless = geteuid() != 0;
 	int rc;
@@ -301,23 +323,20 @@ static int write_config(struct json_writer *w, const struct direct *d, const cha
 	json_write_string(w, "hostname", "sbx");
 	json_begin_array(w, "mounts");
 	default_mounts_write(w, rootless, true);
+	if (rootless)
+		write_empty_sys(w);
 	write_bind(w, &d->workspace);
 	for (size_t i = 0; i < d->roots_n; i++)
 		write_bind(w, &d->roots[i]);
 	json_end_array(w);
 	default_linux_write(w, rootless);
-	json_begin_object(w, "annotations");
-	json_write_string(w, "dev.sbx.workspace", d->workspace.path);
-	if (!d->request->has_profile)
-		json_write_string(w, "dev.sbx.profile", profile);
-	json_end_object(w);
 	json_end_object(w);
 	return rc;
 }
 
-int direct_write(const struct direct_request *request, struct buf *config, struct sbx_error *err)
+int direct_write(const struct direct_request *request, struct direct_bundle *ret,
+		 struct sbx_error *err)
 {
-	cleanup_buf struct buf profile = BUF_INIT;
 	cleanup_free struct direct *d = calloc(1, sizeof(*d));
 	struct json_writer w;
 	int rc;
@@ -331,13 +350,12 @@ int direct_write(const struct direct_request *request, struct buf *config, struc
 		rc = find_roots(d, err);
 	if (rc < 0)
 		return rc;
-	json_writer_init(&w, &profile, 0);
+	memcpy(ret->workspace, d->workspace.path, sizeof(ret->workspace));
+	json_writer_init(&w, &ret->profile, 0);
 	write_profile(&w, d);
-	if (!buf_failed(&profile)) {
-		json_writer_init(&w, config, 0);
-		rc = write_config(&w, d, profile.data, err);
-	}
-	if (rc == 0 && (buf_failed(&profile) || buf_failed(config)))
+	json_writer_init(&w, &ret->config, 0);
+	rc = write_config(&w, d, err);
+	if (rc == 0 && (buf_failed(&ret->profile) || buf_failed(&ret->config)))
 		rc = sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "write the configuration");
 	return rc;
 }

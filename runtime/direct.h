@@ -9,6 +9,9 @@
 #ifndef SBX_RUNTIME_DIRECT_H
 #define SBX_RUNTIME_DIRECT_H
 
+#include <limits.h>
+
+#include "runtime/base/buf.h"
 #include "runtime/cmd.h"
 
 struct direct_request {
@@ -19,11 +22,19 @@ struct direct_request {
 	bool has_profile;		   /* another one than the default is given */
 };
 
+/* What is made of it. */
+struct direct_bundle {
+	struct buf config, profile; /* texts; the profile is the default one */
+	char workspace[PATH_MAX];
+};
+
 /*
- * The config.json for it, with the profile as its annotation. SBX_E_USAGE for what cannot be
- * meant: a folder that does not exist, "/" or, unless it is named, one that holds the home folder
- * as workspace; text that is no UTF-8.
+ * config.json and the default profile. The profile is no annotation of config.json, which the
+ * administrator may have ignored. SBX_E_USAGE for what cannot be meant: a folder that does not
+ * exist, "/" or, unless it is named, one that holds a home folder as workspace; text that is no
+ * UTF-8.
  */
-int direct_write(const struct direct_request *request, struct buf *config, struct sbx_error *err);
+int direct_write(const struct direct_request *request, struct direct_bundle *ret,
+		 struct sbx_error *err);
 
 #endif

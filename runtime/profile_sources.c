@@ -290,8 +290,13 @@ static int load_flag(struct gathering *g)
 	const char *source = g->options->flag;
 	int r;
 
-	if (!source)
+	if (!source && !g->options->document)
 		return 0;
+	if (!source) {
+		g->flag_name = "run";
+		return profile_parse(g->arena, g->options->document, strlen(g->options->document),
+				     PROFILE_ROLE_PROFILE, g->workspace, &g->flag, g->err);
+	}
 	if (is_file(source))
 		r = profile_source_load(g->arena, source, PROFILE_ROLE_PROFILE, g->workspace,
 					&g->flag, g->err);
@@ -496,6 +501,8 @@ int profile_sources_resolve(struct arena *arena, const struct oci_spec *spec,
 		look_at_workspace(&g);
 		r = load_annotation(&g);
 	}
+	if (options->workspace)
+		g.workspace = options->workspace;
 	if (r == 0)
 		r = load_flag(&g);
 	return r < 0 ? r : resolve(&g, ret, ret_origin);

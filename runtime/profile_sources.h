@@ -22,9 +22,11 @@
 #define ANNOTATION_BASE64_PREFIX "b64:" /* before the base64url form of a document */
 
 struct profile_source_options {
-	const char *id;		  /* of the container that is made; NULL: none is */
-	const char *flag;	  /* --profile: a file where it holds a "/", else a name; NULL */
-	const char *settings;	  /* --config, NULL: the default place */
+	const char *id;	      /* of the container that is made; NULL: none is */
+	const char *flag;     /* --profile: a file where it holds a "/", else a name; NULL */
+	const char *document; /* in the flag's place: the profile's text, of our own making; NULL */
+	const char *workspace; /* of a profile that leaves it out, whatever annotations say; NULL */
+	const char *settings;  /* --config, NULL: the default place */
 	const char *profiles_dir; /* of the administrator, NULL: the default place */
 };
 

@@ -181,8 +181,11 @@ int view_hide(struct view_build *b, int fd);
 /* Own files and, for the host's root, private folders: covered in the source tree. */
 int view_cover_files(struct view_build *b, struct sbx_error *err);
 
-/* What the profile closes inside of what it opens, in the source tree. SBX_E_UNSAFE_PATH with the
- * pointer where the object has another name in the container, or another program moves it. */
+/* Before anything covers a mount of the bundle: no object that the profile closes inside of what it
+ * opens has another name in the container. SBX_E_UNSAFE_PATH with the pointer. */
+int view_carve_check(const struct view_build *b, struct sbx_error *err);
+
+/* Close these objects, in the source tree. SBX_E_UNSAFE_PATH where another program moves one. */
 int view_carve(struct view_build *b, struct sbx_error *err);
 
 /* Make a mount of each folder above path (of the source tree) that the payload may rename. */

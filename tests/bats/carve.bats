@@ -187,6 +187,81 @@ tries=$moves'cd /workspace/a
 	assert_output $'b\nside'
 }
 
+@test 'in a closed root: what may be read may not be written, protect wins there as well' {
+	local script='echo x 2>/dev/null >/workspace/a/b/inner/file && echo wrote
+		rm -f /workspace/a/b/inner/file 2>/dev/null; chmod 777 /workspace/a/b/single 2>/dev/null && echo mode
+		cat /workspace/a/b/inner/file'
+	local closed='{path: "/workspace/a"}'
+
+	for HOST in deny allow; do
+		use_profile ".roots = [$closed, {path: \"/workspace/a/b\", read: \"allow\"}] | .host.read = \"$HOST\""
+		run_script "$script"
+		assert_output old
+		use_profile ".roots = [$closed, {path: \"/workspace/a/b\", read: \"allow\", write: \"allow\"}] |
+			.protect = [\"a/b\"] | .host.read = \"$HOST\""
+		run_script "$script"
+		assert_output old
+		use_profile ".roots = [$closed, {path: \"/workspace/a/b/single\", read: \"allow\"}] | .host.read = \"$HOST\""
+		run_script 'echo x 2>/dev/null >/workspace/a/b/single && echo wrote; cat /workspace/a/b/single'
+		assert_output one
+	done
+	use_profile ".roots = [$closed, {path: \"/workspace/a/b\", read: \"allow\", write: \"allow\"}]" # control
+	run_script "$script"
+	assert_output $'wrote\nmode'
+}
+
+@test 'second names are looked for before anything is covered' {
+	mkdir -p "$WS"/c "$WS"/b/a "$WS"/b/b
+	echo old >"$WS/b/b/f"
+	bind_mount "$WS/b/b" /workspace/c
+	carve '[{"path": "/workspace/c", "read": "allow"}]'
+	run_container
+	assert_error 'second name'
+	carve '[{"path": "/workspace/b/a", "read": "allow"}, {"path": "/workspace/c", "read": "allow"}]'
+	run_container
+	assert_error 'second name'
+	use_profile '.protect = ["b/a", "c"]'
+	run_container
+	assert_error 'second name'
+	carve '[{"path": "/workspace/b/a", "read": "allow"}]' # control
+	run_script 'echo new >/workspace/c/f; cat /workspace/b/b/f'
+	assert_status 0
+	assert_output new
+}
+
+@test 'a bind in a root that is opened again does not show what is closed around it' {
+	mkdir -p "$WS"/s/open/m "$WS"/s/hid
+	echo secret >"$WS/s/hid/f"
+	bind_mount "$WS/s" /workspace/s/open/m
+	use_profile '.roots = [{path: "/workspace/s"}, {path: "/workspace/s/open", read: "allow", write: "allow"}]'
+	run_container
+	assert_error '"/workspace/s/open/m" is a second name of it'
+	edit_config '.mounts[-1].source = $s' --arg s "$WS/s/open" # what that name has anyway
+	edit_config '.mounts[-1].destination = "/workspace/s/open"'
+	run_script 'ls /workspace/s /workspace/s/open'
+	assert_status 0
+	refute_line hid
+}
+
+@test 'what every container has in view is not closed in part: refused by name' {
+	mkdir -p "$BUNDLE/rootfs/usr/share/sub"
+	for path in /usr/share/sub /usr /lib; do
+		mkdir -p "$BUNDLE/rootfs$path"
+		use_profile '.host.read = "deny" | .roots = [{path: $p}]' --arg p "$path"
+		run_container
+		assert_error "close \"$path\": it is in what every container has"
+	done
+	for write in '{path: "/dev/shm"}' '{path: "/dev/shm", read: "allow"}'; do
+		use_profile ".host.read = \"deny\" | .roots = [$write]"
+		run_container
+		assert_error 'close "/dev/shm"'
+	done
+	bind_mount "$BUNDLE/rootfs/usr/share" /workspace
+	use_profile '.host.read = "deny" | .roots = [{path: "/workspace/sub"}]'
+	run_container
+	assert_error 'second name'
+}
+
 @test 'the report says who could undo a carve-out, and require insists' {
 	carve '[{"path": "/workspace/a/b/inner", "read": "allow"}]'
 	run_sbx report --bundle "$BUNDLE"

@@ -112,10 +112,10 @@ direct() {
 @test 'a workspace that shows too much is refused' {
 	cd "$HOME" || return
 	direct -- true
-	assert_error 'the home folder'
+	assert_error 'a home folder'
 	cd "$BATS_TEST_TMPDIR" || return
 	direct -- true
-	assert_error 'the home folder'
+	assert_error 'a home folder'
 	direct --workspace "$HOME" -- true # named, it is meant
 	assert_status 0
 	direct --workspace / -- true
@@ -131,6 +131,22 @@ direct() {
 	assert_output "$WS"
 	direct --profile "$BATS_TEST_TMPDIR/profile.json" --root /opt -- true
 	assert_error 'use --root beside --profile'
+}
+
+@test 'settings that ignore annotations, or require a profile, leave the command confined' {
+	mount -t tmpfs -o mode=755 settings /mnt
+	for text in '{"annotations": "ignore"}' '{"requireProfile": true}' '{"annotations": "narrow"}'; do
+		echo "$text" >/mnt/settings.json
+		run_sbx --config /mnt/settings.json run -- sh -c 'cat /etc/shadow 2>/dev/null; grep Seccomp: /proc/self/status; pwd'
+		assert_status 0
+		assert_output $'Seccomp:\t2\n'"$WS"
+	done
+	umount /mnt
+}
+
+@test 'of /sys it sees what a container of its own has' {
+	direct -- sh -c 'ls /sys/class/net; ls -A /sys/fs/cgroup | wc -l; mount | grep -c -e cgroup -e debugfs -e tracefs'
+	assert_output $'lo\n0\n0'
 }
 
 @test 'wrong use is told apart from a bundle' {

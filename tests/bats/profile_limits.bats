@@ -144,3 +144,30 @@ made() {
 	sbx delete "$ID"
 	refute [ -e "$(cgroup_dir pids)" ]
 }
+
+@test 'a real-time policy, which no quota holds, is refused beside cpus' {
+	need cpu
+	limit '{"cpus": 0.5}'
+	set_args true
+	for scheduler in '{policy: "SCHED_FIFO", priority: 1}' '{policy: "SCHED_RR", priority: 1}' \
+		'{policy: "SCHED_DEADLINE", runtime: 9000000, deadline: 10000000, period: 10000000}'; do
+		edit_config ".process.scheduler = $scheduler"
+		run_container
+		assert_error 'schedule by a real-time policy under limits.cpus'
+	done
+	edit_config '.process.scheduler = {policy: "SCHED_BATCH"}' # control
+	run_container
+	assert_status 0
+}
+
+@test 'the report: memory is not held where the kernel counts apart' {
+	need memory
+	limit '{"memory": "64MiB"}'
+	run_sbx report --bundle "$BUNDLE"
+	if cgroup_is_v2_only; then
+		report_says '.guarantees.resourceLimits'
+	else
+		report_says '(.guarantees.resourceLimits | not) and
+			(.entries[] | select(.feature == "limits.memory").outcome == "unenforced")'
+	fi
+}

@@ -20,13 +20,13 @@ setup() {
 
 @test 'rootless: the files of the same user elsewhere are not there, nor is a network' {
 	local script="cat $BATS_TEST_TMPDIR/other 2>/dev/null; echo x 2>/dev/null >$BATS_TEST_TMPDIR/new && echo wrote
-		sed 1,2d /proc/net/dev | grep -vc lo:"
+		sed 1,2d /proc/net/dev | grep -vc lo:; ls -A /sys | wc -l"
 
 	echo other >"$BATS_TEST_TMPDIR/other"
 	run_sbx run -- sh -c "$script"
-	assert_output 0
+	assert_output $'0\n0'
 	run_sbx run --root "$BATS_TEST_TMPDIR:rw" -- sh -c "$script" # control
-	assert_output $'other\nwrote\n0'
+	assert_output $'other\nwrote\n0\n0'
 }
 
 @test 'rootless: a signal ends the command' {

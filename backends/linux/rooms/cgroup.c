@@ -53,6 +53,14 @@ static int plan_scope(struct plan *plan, const char *given, struct sbx_error *er
 #define CPU_PERIOD_LONG_US UINT64_C(1000000)
 #define CPU_MILLI_LONG	   10
 
+static bool is_real_time(const struct oci_process *process)
+{
+	const char *policy = process && process->scheduler ? process->scheduler->policy : NULL;
+
+	return policy && (strcmp(policy, "SCHED_FIFO") == 0 || strcmp(policy, "SCHED_RR") == 0 ||
+			  strcmp(policy, "SCHED_DEADLINE") == 0);
+}
+
 /* What stands in a profile, as the members of linux.resources that do it. Swap is no way round the
  * limit of memory. */
 static int plan_ceiling(struct plan *plan, struct report *report, struct sbx_error *err)
@@ -61,6 +69,7 @@ static int plan_ceiling(struct plan *plan, struct report *report, struct sbx_err
 	const struct profile *profile = plan->policy ? plan->policy->profile : NULL;
 	const struct profile_limits *limits = profile ? &profile->limits : NULL;
 	const uint32_t bit = GUARANTEE_BIT(GUARANTEE_RESOURCE_LIMITS);
+	bool v1 = plan->host && plan->host->cgroup_mode != CGROUP_MODE_V2;
 	struct {
 		struct oci_resources resources;
 		struct oci_memory memory;
@@ -76,6 +85,11 @@ static int plan_ceiling(struct plan *plan, struct report *report, struct sbx_err
 	own = arena_alloc(plan->arena, sizeof(*own));
 	if (!own)
 		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "plan the profile's limits");
+	if (limits->cpus_milli.set && is_real_time(room_process(plan)))
+		return sbx_fail_at(
+			err, SBX_E_UNSUPPORTED, "/process/scheduler/policy",
+			"schedule by a real-time policy under limits.cpus, which does not "
+			"hold such processes");
 	if (limits->pids.set) {
 		own->resources.pids_limit =
 			(struct oci_opt_i64){.set = true, .v = (int64_t)limits->pids.v};
@@ -87,9 +101,12 @@ static int plan_ceiling(struct plan *plan, struct report *report, struct sbx_err
 		own->resources.memory = &own->memory;
 		own->memory.limit = own->memory.swap =
 			(struct oci_opt_i64){.set = true, .v = (int64_t)limits->memory_bytes.v};
-		report_add(report, "limits.memory", "cgroup", OUTCOME_ENFORCED, bit,
-			   "at most %llu bytes, swap and tmpfs included",
-			   (unsigned long long)limits->memory_bytes.v);
+		report_add(report, "limits.memory", "cgroup",
+			   v1 ? OUTCOME_UNENFORCED : OUTCOME_ENFORCED, bit,
+			   "at most %llu bytes, swap and tmpfs included%s",
+			   (unsigned long long)limits->memory_bytes.v,
+			   v1 ? ", but not what cgroup v1 counts apart, as the buffers of TCP"
+			      : "");
 	}
 	if (limits->cpus_milli.set) {
 		uint64_t period =

@@ -242,19 +242,43 @@ static int check_host_root(const struct plan *plan, struct sbx_error *err)
 	return 0;
 }
 
-/* Device nodes are opened by no value of a profile, so no root may hold them. */
+/* A new root shows the closure, whatever is closed of it; what is closed above it would take it
+ * away. */
+static bool closes_closure(const struct policy *policy, size_t n)
+{
+	const struct path_rule *rule = &policy->paths[n];
+	size_t i;
+
+	if (policy->host_read || rule->read || policy_enclosing(policy, n))
+		return false;
+	for (i = 0; i < closure_paths_n; i++) {
+		if (path_is_below(closure_paths[i], rule->path))
+			return true;
+	}
+	return closure_holds(rule->path);
+}
+
+/* Device nodes are opened by no value of a profile, so no root may hold them; and what the view
+ * leaves open of itself no rule closes. */
 static int check_roots(const struct policy *policy, struct sbx_error *err)
 {
 	size_t i;
 
 	for (i = 0; i < policy->paths_n; i++) {
-		const char *path = policy->paths[i].path;
+		const struct path_rule *rule = &policy->paths[i];
+		bool is_shm = path_is_below(rule->path, "/dev/shm");
 
-		if (!path_is_below(path, "/dev") || path_is_below(path, "/dev/shm"))
-			continue;
-		return sbx_fail_at(err, SBX_E_INVALID_PROFILE, policy->paths[i].path_pointer,
-				   "use \"%s\" as a root: no value of a profile covers devices",
-				   path);
+		if (path_is_below(rule->path, "/dev") && !is_shm)
+			return sbx_fail_at(err, SBX_E_INVALID_PROFILE, rule->path_pointer,
+					   "use \"%s\" as a root: no value of a profile covers "
+					   "devices",
+					   rule->path);
+		if ((is_shm && !rule->write) || closes_closure(policy, i))
+			return sbx_fail_at(
+				err, SBX_E_UNSUPPORTED, rule->path_pointer,
+				"close \"%s\": it is in what every container has; that is "
+				"not built",
+				rule->path);
 	}
 	return 0;
 }
@@ -377,6 +401,8 @@ static int build(struct view_build *b, struct sbx_error *err)
 		r = view_mounts_read(b, err);
 	if (r == 0)
 		r = view_roots_open(b, err);
+	if (r == 0)
+		r = view_carve_check(b, err);
 	if (r == 0)
 		r = view_cover_files(b, err);
 	if (r == 0)

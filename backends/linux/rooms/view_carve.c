@@ -18,6 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "backends/linux/closure.h"
 #include "backends/linux/mount_api.h"
 #include "backends/linux/view_build.h"
 #include "runtime/base/cleanup.h"
@@ -27,10 +28,13 @@ struct bounds {
 	bool read, write;
 };
 
-static struct bounds bounds_of(const struct policy *policy, const struct path_rule *rule)
+/* Of a place that the rule holds for; NULL: the host, of which a closure stays in view. */
+static struct bounds bounds_of(const struct policy *policy, const struct path_rule *rule,
+			       const char *place)
 {
 	return rule ? (struct bounds){rule->read, rule->write}
-		    : (struct bounds){policy->host_read, policy->host_write};
+		    : (struct bounds){policy->host_read || closure_holds(place),
+				      policy->host_write};
 }
 
 /* What of a place that has these bounds the rule closes. */
@@ -78,6 +82,18 @@ static bool is_reached(const struct view_build *b, const struct mount_line *line
 	return true;
 }
 
+/* The place shows what has that name in the object anyway: itself, or a part of it in its place. */
+static bool is_own_place(const struct path_rule *rule, const struct view_shown *object,
+			 const struct mount_line *line, const char *place)
+{
+	size_t folder = strcmp(object->folder, "/") == 0 ? 0 : strlen(object->folder);
+
+	if (strcmp(place, rule->path) == 0)
+		return true;
+	return path_is_below(place, rule->path) && path_is_below(line->root, object->folder) &&
+	       strcmp(line->root + folder, place + strlen(rule->path)) == 0;
+}
+
 static int check_second_mount(const struct view_build *b, size_t n, const struct mount_line *line,
 			      struct sbx_error *err)
 {
@@ -89,9 +105,9 @@ static int check_second_mount(const struct view_build *b, size_t n, const struct
 
 	if (failed)
 		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "look for second names");
-	if (!place || path_is_below(place, rule->path))
+	if (!place || is_own_place(rule, &b->roots[n].shows, line, place))
 		return 0;
-	closed = narrowed(bounds_of(policy, policy_rule_of(policy, place)), rule);
+	closed = narrowed(bounds_of(policy, policy_rule_of(policy, place), place), rule);
 	if ((!closed.read && !closed.write) || !is_reached(b, line, place, &read_only) ||
 	    (!closed.read && read_only))
 		return 0;
@@ -162,20 +178,36 @@ static int carve(struct view_build *b, size_t n, bool hide, struct sbx_error *er
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "close \"%s\"", path) : 0;
 }
 
+static struct bounds closes(const struct policy *policy, size_t n)
+{
+	const struct path_rule *rule = &policy->paths[n];
+
+	return narrowed(bounds_of(policy, policy_enclosing(policy, n), rule->path), rule);
+}
+
+int view_carve_check(const struct view_build *b, struct sbx_error *err)
+{
+	const struct policy *policy = b->plan->policy;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < policy->paths_n; i++) {
+		struct bounds closed = closes(policy, i);
+
+		if (closed.read || closed.write)
+			r = check_names(b, i, err);
+	}
+	return r;
+}
+
 int view_carve(struct view_build *b, struct sbx_error *err)
 {
 	const struct policy *policy = b->plan->policy;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < policy->paths_n; i++) {
-		const struct path_rule *rule = &policy->paths[i];
-		struct bounds closed =
-			narrowed(bounds_of(policy, policy_enclosing(policy, i)), rule);
+		struct bounds closed = closes(policy, i);
 
-		if (!closed.read && !closed.write)
-			continue;
-		r = check_names(b, i, err);
-		if (r == 0)
+		if (closed.read || closed.write)
 			r = carve(b, i, closed.read, err);
 	}
 	return r;

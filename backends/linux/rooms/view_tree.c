@@ -50,7 +50,7 @@ static void keeps_close(struct keeps *keeps)
 
 /* Only the topmost of nested paths: its clone brings the others along. */
 static int keeps_add(const struct view_build *b, struct keeps *keeps, const char *path,
-		     const char *hidden)
+		     const char *hidden, bool closed)
 {
 	cleanup_fd int place = -EBADF, fd = -EBADF;
 	struct stat st;
@@ -72,6 +72,13 @@ static int keeps_add(const struct view_build *b, struct keeps *keeps, const char
 		return fd;
 	if (fstat(fd, &st) < 0)
 		return -errno;
+	/* no other mount says that the root may only be read: around it nothing may be done */
+	if (closed && !policy_rule_of(b->plan->policy, path)->write) {
+		int r = mount_tree_set(fd, true, MOUNT_ATTR_RDONLY, 0);
+
+		if (r < 0)
+			return r;
+	}
 	keeps->v[keeps->n++] = (struct keep){path, take_fd(&fd), S_ISDIR(st.st_mode)};
 	return 0;
 }
@@ -104,7 +111,7 @@ static int keeps_collect(const struct view_build *b, const char *hidden, bool cl
 	}
 	qsort(paths, n, sizeof(*paths), compare_texts); /* parents first */
 	for (i = 0; r == 0 && i < n; i++)
-		r = keeps_add(b, keeps, paths[i], hidden);
+		r = keeps_add(b, keeps, paths[i], hidden, closed);
 	return r;
 }
 

@@ -97,6 +97,21 @@ made() {
 	made 0 7
 }
 
+@test 'a bundle that wants more of the processors gets no more, or an error that says why' {
+	need cpu
+	limit '{"cpus": 0.5}'
+	limit_resources '{"cpu": {"quota": 200000, "period": 100000}}'
+	set_args true
+	run_container
+	if [ "$status" != 0 ]; then
+		refute cgroup_is_v2_only
+		assert_error 'no group has more than one above it'
+	fi
+	limit_resources '{"cpu": {"quota": 20000, "period": 100000}}' # control
+	run_container
+	assert_status 0
+}
+
 @test 'the group that holds the limits is out of sight' {
 	need pids
 	limit '{"pids": 16}'

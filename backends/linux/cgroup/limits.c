@@ -255,6 +255,9 @@ static int fail_write(const struct limit_write *w, int r, struct sbx_error *err)
 		why = " (more is in use already)";
 	else if (r == -EINVAL && is_share_of_idle(w))
 		why = " (a group with cpu.idle takes no shares: set cpu.idle to 0 first)";
+	else if (r == -EINVAL && strncmp(w->file, "cpu.cfs_", 8) == 0)
+		why = " (in cgroup v1 no group has more than one above it, where the profile's "
+		      "limits.cpus stand)";
 	return sbx_fail(err, r == -EACCES || r == -EPERM ? SBX_E_PERMISSION_DENIED : SBX_E_SYSTEM,
 			-r, "set \"linux.resources.%s\": write \"%s\" to \"%s\" of cgroup \"%s\"%s",
 			w->member, w->value, w->file, w->h->path, why);

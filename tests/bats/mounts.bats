@@ -656,6 +656,12 @@ character special file 1:3"
 	assert_status 0
 	assert_line --index 0 inside
 	assert_line --index 1 1
+	edit_config '.root.path = "/"'
+	run_container --no-pivot
+	assert_error 'leave --no-pivot out'
+	set_args true
+	run_container # control
+	assert_status 0
 }
 
 @test 'a bundle without mounts' {

@@ -81,6 +81,9 @@ static int rootfs_plan(struct plan *plan, struct report *report, struct sbx_erro
 				"set up mounts: the kernel's mount interface (open_tree, fsopen, "
 				"move_mount, mount_setattr) is missing or refused; it needs Linux "
 				"5.12 and no seccomp filter that hides it");
+	if (mounts->no_pivot && strcmp(plan->options.rootfs, "/") == 0)
+		return sbx_fail_at(err, SBX_E_UNSUPPORTED, "/root/path",
+				   "move the host's own root over itself; leave --no-pivot out");
 	if (!mounts->new_root && !plan->namespaces.path[NS_MNT] && spec->root_readonly)
 		return sbx_fail_at(err, SBX_E_UNSUPPORTED, "/root/readonly",
 				   "a read-only root needs a mount namespace");

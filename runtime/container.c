@@ -321,6 +321,15 @@ static int name_starter(struct container *c, struct sbx_error *err)
 	return 0;
 }
 
+static int fail_execution(const struct container_state *state, struct sbx_error *err)
+{
+	if (cgroup_oom_kills(&state->cgroup) > 0)
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM,
+				"execute the program: the kernel killed the container's process: "
+				"its memory limit is too small for the program");
+	return sbx_fail(err, SBX_E_SYSTEM, 0, "execute the program: the container's process died");
+}
+
 /*
  * Behind the child's last word the end of the socket is execve's success or the end of the process.
  * A process that still bears our name has not executed anything. One that its parent has reaped
@@ -337,11 +346,7 @@ static int check_executed(const struct container_state *state, struct sbx_error 
 	proc_find(state->pid, state->pid_start_ticks, name);
 	if (strcmp(name, SPAWN_NAME) != 0 || poll(&end, 1, DYING_WAIT_MS) <= 0)
 		return 0;
-	if (cgroup_oom_kills(&state->cgroup) > 0)
-		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM,
-				"execute the program: the kernel killed the container's process: "
-				"its memory limit is too small for the program");
-	return sbx_fail(err, SBX_E_SYSTEM, 0, "execute the program: the container's process died");
+	return fail_execution(state, err);
 }
 
 int container_start(struct container *c, int sync_fd, struct sbx_error *err)
@@ -357,6 +362,8 @@ int container_start(struct container *c, int sync_fd, struct sbx_error *err)
 	}
 	if (rc == 0)
 		rc = sequence_start(sync_fd, c->state.pid, &events, err);
+	if (rc == -ECONNRESET) /* before its last word */
+		rc = fail_execution(&c->state, err);
 	if (rc == 0)
 		rc = check_executed(&c->state, err);
 	if (rc == 0 && !is_ours)

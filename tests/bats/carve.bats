@@ -152,21 +152,21 @@ tries=$moves'cd /workspace/a
 }
 
 @test 'out of the host: a folder that may not be read, one that may not be written' {
-	local script=$moves'cat /opt/x/secret 2>/dev/null; cat /opt/y/file
-		echo z 2>/dev/null >/opt/y/file && echo wrote
-		moves /opt /gone && echo renamed; moves /opt/y /opt/z && echo renamed
-		echo z 2>/dev/null >/opt/new && echo beside; true'
+	local script=$moves'cat /opt/p/x/secret 2>/dev/null; cat /opt/p/y/file
+		echo z 2>/dev/null >/opt/p/y/file && echo wrote
+		moves /opt/p /opt/gone && echo renamed; moves /opt/p/y /opt/p/z && echo renamed
+		echo z 2>/dev/null >/opt/p/new && echo beside; true'
 
-	mkdir -p "$BUNDLE"/rootfs/opt/{x,y}
-	echo secret >"$BUNDLE/rootfs/opt/x/secret"
-	echo file >"$BUNDLE/rootfs/opt/y/file"
+	mkdir -p "$BUNDLE"/rootfs/opt/p/{x,y}
+	echo secret >"$BUNDLE/rootfs/opt/p/x/secret"
+	echo file >"$BUNDLE/rootfs/opt/p/y/file"
 	edit_config '.root.readonly = false'
 	use_profile '.host = {read: "allow", write: "allow"}'
 	run_script "$script"
 	assert_status 0
-	assert_output $'secret\nfile\nwrote\nrenamed\nbeside'
-	echo file >"$BUNDLE/rootfs/opt/y/file"
-	use_profile '.host = {read: "allow", write: "allow"} | .roots = [{path: "/opt/x"}, {path: "/opt/y", read: "allow"}]'
+	assert_output $'secret\nfile\nwrote\nrenamed\nrenamed\nbeside'
+	echo file >"$BUNDLE/rootfs/opt/p/y/file"
+	use_profile '.host = {read: "allow", write: "allow"} | .roots = [{path: "/opt/p/x"}, {path: "/opt/p/y", read: "allow"}]'
 	run_script "$script"
 	assert_status 0
 	assert_output $'file\nbeside'

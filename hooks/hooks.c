@@ -21,11 +21,11 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "hooks/guard.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/kernel.h"
 #include "runtime/base/log.h"
@@ -262,18 +262,10 @@ static bool read_stderr(struct running *r)
 	return true;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Until the child has ended (0) or timeout_ms (-1: none) is over (-ETIMEDOUT). */
 static int await_end(struct running *r, int64_t timeout_ms)
 {
-	int64_t deadline = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+	int64_t deadline = timeout_ms < 0 ? -1 : clock_now_ms() + timeout_ms;
 
 	for (;;) {
 		struct pollfd fds[] = {
@@ -283,7 +275,7 @@ static int await_end(struct running *r, int64_t timeout_ms)
 		int64_t left = -1;
 
 		if (deadline >= 0) {
-			left = deadline - now_ms();
+			left = deadline - clock_now_ms();
 			if (left <= 0)
 				return -ETIMEDOUT;
 			if (left > 3600 * 1000)

@@ -10,9 +10,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/num.h"
 #include "runtime/base/proc.h"
 #include "runtime/cmd/cmds.h"
@@ -25,22 +25,14 @@ static const struct option_row rows[] = {
 	{"grace", 0, OPTION_VALUE, "TIME", "time until the kill (default: the profile's, or 10s)"},
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* True where it ended in time. */
 static bool ends_within(int pidfd, uint64_t grace_ms)
 {
 	struct pollfd end = {.fd = pidfd, .events = POLLIN};
-	int64_t begin = now_ms();
+	int64_t begin = clock_now_ms();
 
 	for (;;) {
-		uint64_t passed = (uint64_t)(now_ms() - begin);
+		uint64_t passed = (uint64_t)(clock_now_ms() - begin);
 		uint64_t left = passed < grace_ms ? grace_ms - passed : 0;
 
 		if (poll(&end, 1, left < INT_MAX ? (int)left : INT_MAX) > 0)

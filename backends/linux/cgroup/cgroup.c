@@ -18,10 +18,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/path.h"
 
@@ -506,14 +506,6 @@ int cgroup_open_child(const struct cgroup *parent, const char *name, bool make, 
 
 /* ---- remove ---- */
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Wait until something may have changed: on cgroup2 the kernel tells when the last process left
  * (cgroup.events raises POLLPRI after a read), on v1 nothing does. */
 static void wait_for_change(const struct cgroup_hierarchy *h, int wait_ms)
@@ -554,7 +546,7 @@ static int remove_group(const struct cgroup_hierarchy *h, int64_t deadline_ms)
 			return 0;
 		if (r < 0 && r != -EBUSY && r != -ENOTEMPTY && r != -ENOENT)
 			return r;
-		if (now_ms() >= deadline_ms)
+		if (clock_now_ms() >= deadline_ms)
 			return -EBUSY;
 		wait_for_change(h, wait_ms);
 		wait_ms = wait_ms < 32 ? wait_ms * 2 : 50;
@@ -563,7 +555,7 @@ static int remove_group(const struct cgroup_hierarchy *h, int64_t deadline_ms)
 
 int cgroup_remove_groups(const struct cgroup *cg, struct sbx_error *err)
 {
-	int64_t deadline_ms = now_ms() + REMOVE_WAIT_MS;
+	int64_t deadline_ms = clock_now_ms() + REMOVE_WAIT_MS;
 	int first = 0;
 
 	/* cgroup2 first: it tells when it is empty, and the others are by then */

@@ -16,11 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/log.h"
 
@@ -44,19 +44,11 @@ static const struct cgroup_hierarchy *made_freezer(const struct cgroup *cg)
 	return h && h->made ? h : NULL;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* cgroup.events raises POLLPRI at each change since its last read through the same descriptor. */
 static int wait_frozen_v2(const struct cgroup_hierarchy *h)
 {
 	cleanup_fd int fd = cgroup_open_file(h, "cgroup.events", O_RDONLY);
-	int64_t deadline = now_ms() + FREEZE_WAIT_MS;
+	int64_t deadline = clock_now_ms() + FREEZE_WAIT_MS;
 
 	if (fd < 0)
 		return fd;
@@ -64,7 +56,7 @@ static int wait_frozen_v2(const struct cgroup_hierarchy *h)
 		struct pollfd p = {.fd = fd, .events = POLLPRI};
 		char text[256];
 		ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-		int64_t left = deadline - now_ms();
+		int64_t left = deadline - clock_now_ms();
 
 		if (n < 0)
 			return -errno;
@@ -84,7 +76,7 @@ static int wait_frozen_v2(const struct cgroup_hierarchy *h)
  * at FREEZING until the state is written again (cgroup-v1/freezer-subsystem.rst). */
 static int freeze_v1(const struct cgroup_hierarchy *h)
 {
-	int64_t deadline = now_ms() + FREEZE_WAIT_MS;
+	int64_t deadline = clock_now_ms() + FREEZE_WAIT_MS;
 
 	for (int wait_ms = 0;;) {
 		char text[32];
@@ -98,7 +90,7 @@ static int freeze_v1(const struct cgroup_hierarchy *h)
 			return (int)n;
 		if (strcmp(text, "FROZEN") == 0)
 			return 0;
-		if (now_ms() >= deadline)
+		if (clock_now_ms() >= deadline)
 			return -ETIMEDOUT;
 		poll(NULL, 0, wait_ms);
 		wait_ms = wait_ms < 10 ? wait_ms + 1 : 10;
@@ -355,7 +347,7 @@ static int signal_each(const struct cgroup *cg, int sig)
 static int kill_by_rounds(const struct cgroup *cg)
 {
 	const struct cgroup_hierarchy *h;
-	int64_t deadline = now_ms() + KILL_WAIT_MS;
+	int64_t deadline = clock_now_ms() + KILL_WAIT_MS;
 	cleanup_free pid_t *pids = NULL;
 	bool frozen;
 	int r = cgroup_list_pids(cg, &pids);
@@ -367,7 +359,7 @@ static int kill_by_rounds(const struct cgroup *cg)
 	r = signal_each(cg, SIGKILL);
 
 	thaw_dying(cg);
-	while (!frozen && r > 0 && now_ms() < deadline) {
+	while (!frozen && r > 0 && clock_now_ms() < deadline) {
 		poll(NULL, 0, 2);
 		r = signal_each(cg, SIGKILL);
 	}

@@ -15,13 +15,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backends/linux/cgroup/systemd.h"
 #include "config.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/proc.h"
 
@@ -178,14 +178,6 @@ static void __attribute__((noreturn)) become_program(int program, int sock, pid_
 	_exit(127);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static int send_request(int sock, const struct buf *request)
 {
 	size_t sent = 0;
@@ -204,11 +196,11 @@ static int send_request(int sock, const struct buf *request)
 
 static int receive_answer(int sock, struct buf *answer)
 {
-	int64_t end = now_ms() + ANSWER_WAIT_MS;
+	int64_t end = clock_now_ms() + ANSWER_WAIT_MS;
 
 	for (;;) {
 		struct pollfd p = {.fd = sock, .events = POLLIN};
-		int64_t left = end - now_ms();
+		int64_t left = end - clock_now_ms();
 		char part[1024];
 		ssize_t n;
 

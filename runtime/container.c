@@ -29,6 +29,7 @@
 #include "runtime/container.h"
 #include "runtime/inherit.h"
 #include "runtime/listener.h"
+#include "runtime/monitor/monitor.h"
 #include "runtime/notify.h"
 #include "runtime/rdt.h"
 #include "runtime/sockets.h"
@@ -71,6 +72,16 @@ static const char *owner_name(struct arena *arena)
 	return name ? name : "";
 }
 
+static void fill_times(const struct profile *profile, struct container_state *state)
+{
+	static const struct profile_limits none;
+	const struct profile_limits *limits = profile ? &profile->limits : &none;
+
+	state->grace_ms = limits->terminate_grace_ms.set ? limits->terminate_grace_ms.v
+							 : PROFILE_TERMINATE_GRACE_DEFAULT_MS;
+	state->deadline_ms = limits->deadline_ms.set ? limits->deadline_ms.v : 0;
+}
+
 static int fill_state(struct container *c, const char *id)
 {
 	struct container_state *state = &c->state;
@@ -91,6 +102,7 @@ static int fill_state(struct container *c, const char *id)
 	state->has_poststart = c->spec->hooks.n[HOOK_POSTSTART] > 0;
 	state->has_poststop = c->spec->hooks.n[HOOK_POSTSTOP] > 0;
 	state->has_intel_rdt = c->spec->linux_.intel_rdt != NULL;
+	fill_times(c->policy->profile, state);
 	state->annotations = c->spec->annotations;
 	return proc_start_time(getpid(), &state->creator_start_ticks);
 }
@@ -204,6 +216,22 @@ static int check_executors(const struct container *c, struct sbx_error *err)
 			n - 1, (unsigned long long)c->max_executors);
 }
 
+static int make_monitor(struct container *c, struct sbx_error *err)
+{
+	int rc;
+
+	if (!monitor_is_needed(&c->state))
+		return 0;
+	rc = monitor_make(c->dir_fd, c->run.pidfd, &c->state, err);
+	return rc == 0 ? state_save(c->dir_fd, &c->state, err) : rc;
+}
+
+static void undo_create(struct container *c)
+{
+	sequence_undo(&c->run);
+	monitor_await_end(&c->state);
+}
+
 static int make_container(struct container *c, const struct create_request *request,
 			  struct sbx_error *err)
 {
@@ -231,9 +259,11 @@ static int make_container(struct container *c, const struct create_request *requ
 	if (rc == 0)
 		rc = sequence_create(&c->run, &events, err);
 	if (rc == 0)
+		rc = make_monitor(c, err);
+	if (rc == 0)
 		rc = finish_create(c, request, err);
 	if (rc < 0)
-		sequence_undo(&c->run);
+		undo_create(c);
 	return rc;
 }
 
@@ -360,6 +390,8 @@ int container_start(struct container *c, int sync_fd, struct sbx_error *err)
 		c->state.started = true;
 		rc = state_save(c->dir_fd, &c->state, err);
 	}
+	if (rc == 0)
+		rc = monitor_tell_start(&c->state, err);
 	if (rc == 0)
 		rc = sequence_start(sync_fd, c->state.pid, &events, err);
 	if (rc == -ECONNRESET) /* before its last word */
@@ -531,6 +563,7 @@ int container_destroy(struct container *c, struct sbx_error *err)
 		cgroup_remove_abandoned(&c->state.cgroup);
 	if (c->state.confined)
 		hook_group_destroy(&c->state.cgroup, c->hook_group);
+	monitor_await_end(&c->state);
 	/* Without a pid namespace of its own the group may still be populated. */
 	rc = cgroup_signal_all(&c->state.cgroup, SIGKILL, &removal);
 	rc = cgroup_remove(&c->state.cgroup, rc < 0 ? NULL : &removal);

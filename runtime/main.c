@@ -299,15 +299,9 @@ static int run_verb(const struct cmd *cmd, const struct global_options *global, 
 static int finish(const struct global_options *global, const struct sbx_error *err, int rc,
 		  int failure_status)
 {
-	char text[SBX_TEXT_MAX];
-
 	if (rc >= 0)
 		return rc;
-	/* Without --log the log is stderr itself: one message, as JSON where that was asked for. */
-	if (global->log || global->log_format == LOG_FORMAT_JSON)
-		log_error(err);
-	if (global->log || global->log_format == LOG_FORMAT_TEXT)
-		dprintf(STDERR_FILENO, "%s: %s\n", PACKAGE_NAME, sbx_text(err, text));
+	output_error(global, err);
 	return failure_status;
 }
 

@@ -35,7 +35,7 @@ static const struct json_limits limits = {
 /* The file as the decoder fills it; from here it is copied into the caller's struct. */
 struct document {
 	const char *id;
-	uint64_t version, pid, creator_pid;
+	uint64_t version, pid, creator_pid, monitor_pid;
 	struct container_state state;
 };
 
@@ -88,6 +88,10 @@ static const struct decode_row rows[] = {
 	{.name = "poststart", .kind = DECODE_BOOL, MEMBER(state.has_poststart)},
 	{.name = "poststop", .kind = DECODE_BOOL, MEMBER(state.has_poststop)},
 	{.name = "intelRdt", .kind = DECODE_BOOL, MEMBER(state.has_intel_rdt)},
+	{.name = "graceMs", .kind = DECODE_U64, MEMBER(state.grace_ms)},
+	{.name = "deadlineMs", .kind = DECODE_U64, MEMBER(state.deadline_ms)},
+	{.name = "monitorPid", .kind = DECODE_U64, MEMBER(monitor_pid), PID_RANGE},
+	{.name = "monitorStartTicks", .kind = DECODE_U64, MEMBER(state.monitor_start_ticks)},
 	{.name = "cgroup", .kind = DECODE_CUSTOM, MEMBER(state.cgroup), .custom = read_cgroup},
 	{.name = "annotations", .kind = DECODE_MAP, MEMBER(state.annotations)},
 };
@@ -121,6 +125,7 @@ int state_parse(struct arena *arena, const char *data, size_t len, struct contai
 	memcpy(document->state.id, document->id, strlen(document->id) + 1);
 	document->state.pid = (pid_t)document->pid;
 	document->state.creator_pid = (pid_t)document->creator_pid;
+	document->state.monitor_pid = (pid_t)document->monitor_pid;
 	if (!document->state.owner)
 		document->state.owner = "";
 	*ret = document->state;
@@ -178,6 +183,10 @@ void state_write(struct json_writer *w, const struct container_state *state)
 	json_write_bool(w, "poststart", state->has_poststart);
 	json_write_bool(w, "poststop", state->has_poststop);
 	json_write_bool(w, "intelRdt", state->has_intel_rdt);
+	json_write_uint(w, "graceMs", state->grace_ms);
+	json_write_uint(w, "deadlineMs", state->deadline_ms);
+	json_write_uint(w, "monitorPid", (uint64_t)state->monitor_pid);
+	json_write_uint(w, "monitorStartTicks", state->monitor_start_ticks);
 	cgroup_write(w, "cgroup", &state->cgroup);
 	write_annotations(w, &state->annotations);
 	json_end_object(w);

@@ -13,11 +13,11 @@
  *
  * A container's directory holds `state` (JSON, replaced atomically), `config.json` (the copy that
  * later verbs read), `profile`, `report`, and `start` (the socket that a created container listens
- * on); its files are regular, with one link, of the same owners. The directory is the lock:
- * flock(2) on its descriptor, shared to use the container, exclusive to change it. The lock belongs
- * to the open file description, so a child that inherits the descriptor keeps it. Reading `state`
- * alone needs no lock, and must not wait for one: create holds its own while hooks run that may
- * well ask for the state.
+ * on), `end` (ending.h); its files are regular, with one link, of the same owners. The directory is
+ * the lock: flock(2) on its descriptor, shared to use the container, exclusive to change it. The
+ * lock belongs to the open file description, so a child that inherits the descriptor keeps it.
+ * Reading `state` alone needs no lock, and must not wait for one: create holds its own while hooks
+ * run that may well ask for the state.
  */
 #ifndef SBX_RUNTIME_STORE_H
 #define SBX_RUNTIME_STORE_H
@@ -59,6 +59,10 @@ struct container_state {
 	bool has_terminal;
 	bool has_poststart, has_poststop; /* hooks: else config.json need not be read for them */
 	bool has_intel_rdt;		  /* config.json says which class */
+	uint64_t grace_ms;		  /* from the terminate signal to the kill */
+	uint64_t deadline_ms;		  /* from its start; 0: none */
+	pid_t monitor_pid;		  /* 0: it has none (runtime/monitor/) */
+	uint64_t monitor_start_ticks;
 	struct cgroup cgroup;
 	struct oci_key_values annotations;
 };

@@ -47,7 +47,6 @@ static int refuse_unbuilt(const struct profile *p, struct sbx_error *err)
 {
 	const struct unbuilt_row rows[] = {
 		{protects_git(p), "/protect"},
-		{p->limits.deadline_ms.set, "/limits/deadline"},
 		{p->limits.output_bytes.set, "/limits/outputBytes"},
 		{rules_open_something(p), "/network/rules"},
 		{p->forwards_n != 0, "/network/forwards"},
@@ -326,7 +325,7 @@ static uint32_t drawn_bits(const struct profile *p)
 		bits |= GUARANTEE_BIT(GUARANTEE_NETWORK_BOUNDARY);
 	if (rules_open_something(p))
 		bits |= GUARANTEE_BIT(GUARANTEE_TARGET_NETWORK);
-	if (profile_has_group_limits(limits))
+	if (profile_has_group_limits(limits) || limits->deadline_ms.set)
 		bits |= GUARANTEE_BIT(GUARANTEE_RESOURCE_LIMITS);
 	return bits;
 }
@@ -452,6 +451,18 @@ static void report_undrawn(const struct policy *policy, struct report *report)
 			   "the values of the profile draw no such boundary");
 }
 
+static void report_times(const struct profile_limits *limits, struct report *report)
+{
+	if (limits->deadline_ms.set)
+		report_add(report, "limits.deadline", "monitor", OUTCOME_ENFORCED,
+			   GUARANTEE_BIT(GUARANTEE_RESOURCE_LIMITS),
+			   "ended %llu ms after its start, by force %llu ms later",
+			   (unsigned long long)limits->deadline_ms.v,
+			   (unsigned long long)(limits->terminate_grace_ms.set
+							? limits->terminate_grace_ms.v
+							: PROFILE_TERMINATE_GRACE_DEFAULT_MS));
+}
+
 void policy_report(const struct policy *policy, struct report *report)
 {
 	cleanup_buf struct buf names = BUF_INIT;
@@ -468,6 +479,7 @@ void policy_report(const struct policy *policy, struct report *report)
 	report_exemption(policy, report);
 	report_undrawn(policy, report);
 	report_gated(policy, report);
+	report_times(&policy->profile->limits, report);
 	for (size_t i = 0; i < policy->env_dropped.n; i++)
 		buf_printf(&names, "%s%s", i ? ", " : "dropped: ", policy->env_dropped.v[i]);
 	report_add(report, "environment", "environment", OUTCOME_ENFORCED,

@@ -41,6 +41,11 @@ void log_set_sink(int fd, enum log_format format, enum log_level level)
 	sink.level = level;
 }
 
+int log_sink(void)
+{
+	return sink.fd;
+}
+
 bool log_wants(enum log_level level)
 {
 	return sink.fd >= 0 && level <= sink.level;

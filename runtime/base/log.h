@@ -23,6 +23,9 @@ enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON, LOG_FORMAT_JOURNAL, LOG_FORM
  * stderr is the command layer's own. */
 void log_set_sink(int fd, enum log_format format, enum log_level level);
 
+/* Where that is, -1: nowhere. */
+int log_sink(void);
+
 /* Who writes, for the journal and syslog (not owned). */
 void log_set_tag(const char *tag);
 

@@ -31,6 +31,17 @@ int output_print(struct buf *text, struct sbx_error *err)
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "write to standard output") : 0;
 }
 
+void output_error(const struct global_options *global, const struct sbx_error *err)
+{
+	char text[SBX_TEXT_MAX];
+
+	/* Without --log the log is stderr itself: one message, as JSON where that was asked for. */
+	if (global->log || global->log_format == LOG_FORMAT_JSON)
+		log_error(err);
+	if (global->log || global->log_format == LOG_FORMAT_TEXT)
+		dprintf(STDERR_FILENO, "%s: %s\n", PACKAGE_NAME, sbx_text(err, text));
+}
+
 void output_warn(const struct global_options *global, const struct sbx_error *err)
 {
 	log_warning("%s", err->message);

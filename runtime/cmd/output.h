@@ -17,4 +17,7 @@ int output_print(struct buf *text, struct sbx_error *err);
 /* Something is wrong that does not make the verb fail: one line on stderr, and in the log. */
 void output_warn(const struct global_options *global, const struct sbx_error *err);
 
+/* What a verb failed for, to the log and for the person on stderr. */
+void output_error(const struct global_options *global, const struct sbx_error *err);
+
 #endif

@@ -10,7 +10,9 @@
 #include "runtime/cmd/cmds.h"
 #include "runtime/cmd/output.h"
 #include "runtime/container.h"
+#include "runtime/ending.h"
 #include "runtime/foreground.h"
+#include "runtime/monitor/monitor.h"
 #include "runtime/notify.h"
 
 /* "sbx-" and 64 random bits: the name of a container that the caller did not name. */
@@ -24,8 +26,20 @@ static int generate_id(char id[32], struct sbx_error *err)
 	return 0;
 }
 
-static int wait_and_delete(struct container *c, struct foreground *fg, bool keep,
-			   struct sbx_error *err)
+/* The exit status is the payload's own, but where we ended it. */
+static int tell_end(const struct container *c, const struct global_options *global, int status)
+{
+	struct sbx_error why = {0};
+	int ours = monitor_is_needed(&c->state) ? end_cause_explain(end_cause_read(c->dir_fd), &why)
+						: 0;
+
+	if (ours)
+		output_error(global, &why);
+	return ours ? ours : status;
+}
+
+static int wait_and_delete(struct container *c, const struct global_options *global,
+			   struct foreground *fg, bool keep, struct sbx_error *err)
 {
 	const char *id = c->state.id;
 	struct sbx_error gone = {0};
@@ -39,6 +53,7 @@ static int wait_and_delete(struct container *c, struct foreground *fg, bool keep
 	if (status < 0)
 		return status;
 	c->run.pid = 0;
+	status = tell_end(c, global, status);
 	if (keep)
 		return status;
 	rc = store_relock_container(&c->store, id, c->dir_fd, STORE_LOCK_EXCLUSIVE, &gone);
@@ -57,6 +72,7 @@ static int start_made(struct container *c, struct foreground *fg, struct sbx_err
 	cleanup_close_fd(&c->run.sync_fd);
 	if (rc < 0) {
 		sequence_undo(&c->run);
+		monitor_await_end(&c->state);
 		store_remove_container(&c->store, c->state.id, NULL);
 	}
 	return rc;
@@ -160,7 +176,7 @@ static int run_run(const struct invocation *in, struct sbx_error *err)
 	if (rc == 0 && request.detached && request.id == id)
 		rc = print_id(id, err);
 	if (rc == 0 && !request.detached)
-		rc = wait_and_delete(&c, &fg, invocation_flag(in, "keep"), err);
+		rc = wait_and_delete(&c, in->global, &fg, invocation_flag(in, "keep"), err);
 	foreground_end(&fg);
 	container_release(&c);
 	return rc;

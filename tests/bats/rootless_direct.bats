@@ -37,3 +37,19 @@ setup() {
 	wait $! || status=$?
 	[ "$status" = 143 ]
 }
+
+@test 'rootless: a deadline ends the command and all that it left' {
+	local begin took
+
+	jq -n '{version: 1, workspace: {read: "allow", write: "allow"}, command: "allow",
+		limits: {deadline: "500ms", terminateGrace: "200ms"}}' >"$BATS_TEST_TMPDIR/limited.json"
+	begin=$(date +%s%3N)
+	run_sbx run --profile "$BATS_TEST_TMPDIR/limited.json" -- \
+		sh -c 'trap "" TERM; (setsid sleep 100 &); echo began; sleep 100'
+	took=$(($(date +%s%3N) - begin))
+	assert_status 124
+	assert_stderr 'the deadline of its profile passed'
+	assert_output began
+	[ "$took" -ge 500 ]
+	[ "$took" -lt 6000 ]
+}

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backends/linux/carve_watch.h"
 #include "backends/linux/cgroup/stats.h"
 #include "backends/linux/spawn.h"
 #include "hooks/hooks.h"
@@ -102,6 +103,7 @@ static int fill_state(struct container *c, const char *id)
 	state->has_poststart = c->spec->hooks.n[HOOK_POSTSTART] > 0;
 	state->has_poststop = c->spec->hooks.n[HOOK_POSTSTOP] > 0;
 	state->has_intel_rdt = c->spec->linux_.intel_rdt != NULL;
+	state->has_carve_outs = carve_watch_is_needed(c->plan);
 	fill_times(c->policy->profile, state);
 	state->annotations = c->spec->annotations;
 	return proc_start_time(getpid(), &state->creator_start_ticks);
@@ -222,7 +224,7 @@ static int make_monitor(struct container *c, struct sbx_error *err)
 
 	if (!monitor_is_needed(&c->state))
 		return 0;
-	rc = monitor_make(c->dir_fd, c->run.pidfd, &c->state, err);
+	rc = monitor_make(&c->run, c->dir_fd, &c->state, err);
 	return rc == 0 ? state_save(c->dir_fd, &c->state, err) : rc;
 }
 

@@ -90,6 +90,9 @@ static const struct {
 	[END_UNWATCHED] = {"unwatched", 137, SBX_E_BOUNDARY_CHANGED,
 			   "the container was ended: a process of its monitor died or was stopped, "
 			   "and its deadline would not have held"},
+	[END_DETACHED] = {"detached", 137, SBX_E_BOUNDARY_CHANGED,
+			  "the container was ended: a process outside replaced or removed what its "
+			  "profile closes, and that is not closed again (onDetach)"},
 };
 
 int end_cause_open(int container_fd)

@@ -25,7 +25,7 @@ int ending_by_force(const struct container_state *state, int pidfd, struct sbx_e
 
 /* Why a container was ended by us. Kept in the file `end` of its directory: noted before the first
  * signal, and in place, so that a full store cannot keep it from being told. */
-enum end_cause { END_NONE, END_DEADLINE, END_OUTPUT_LIMIT, END_UNWATCHED };
+enum end_cause { END_NONE, END_DEADLINE, END_OUTPUT_LIMIT, END_UNWATCHED, END_DETACHED };
 
 /* Make the file; its descriptor, or -errno. */
 int end_cause_open(int container_fd);

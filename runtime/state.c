@@ -90,6 +90,7 @@ static const struct decode_row rows[] = {
 	{.name = "intelRdt", .kind = DECODE_BOOL, MEMBER(state.has_intel_rdt)},
 	{.name = "graceMs", .kind = DECODE_U64, MEMBER(state.grace_ms)},
 	{.name = "deadlineMs", .kind = DECODE_U64, MEMBER(state.deadline_ms)},
+	{.name = "carveOuts", .kind = DECODE_BOOL, MEMBER(state.has_carve_outs)},
 	{.name = "monitorPid", .kind = DECODE_U64, MEMBER(monitor_pid), PID_RANGE},
 	{.name = "monitorStartTicks", .kind = DECODE_U64, MEMBER(state.monitor_start_ticks)},
 	{.name = "cgroup", .kind = DECODE_CUSTOM, MEMBER(state.cgroup), .custom = read_cgroup},
@@ -185,6 +186,7 @@ void state_write(struct json_writer *w, const struct container_state *state)
 	json_write_bool(w, "intelRdt", state->has_intel_rdt);
 	json_write_uint(w, "graceMs", state->grace_ms);
 	json_write_uint(w, "deadlineMs", state->deadline_ms);
+	json_write_bool(w, "carveOuts", state->has_carve_outs);
 	json_write_uint(w, "monitorPid", (uint64_t)state->monitor_pid);
 	json_write_uint(w, "monitorStartTicks", state->monitor_start_ticks);
 	cgroup_write(w, "cgroup", &state->cgroup);

@@ -61,6 +61,7 @@ struct container_state {
 	bool has_intel_rdt;		  /* config.json says which class */
 	uint64_t grace_ms;		  /* from the terminate signal to the kill */
 	uint64_t deadline_ms;		  /* from its start; 0: none */
+	bool has_carve_outs;		  /* which somebody outside may detach */
 	pid_t monitor_pid;		  /* 0: it has none (runtime/monitor/) */
 	uint64_t monitor_start_ticks;
 	struct cgroup cgroup;

@@ -54,7 +54,6 @@ static int refuse_unbuilt(const struct profile *p, struct sbx_error *err)
 		{p->proxy_env, "/network/proxyEnv"},
 		{p->proxy_ports.http || p->proxy_ports.socks, "/network/proxyPorts"},
 		{strcmp(p->route, PROFILE_ROUTE_DIRECT) != 0, "/network/route"},
-		{p->on_detach != DETACH_DEFAULT, "/onDetach"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "backends/linux/carve_watch.h"
 #include "backends/linux/protocol.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/text.h"
@@ -17,6 +18,7 @@ static const struct msg_row rows[] = {
 	{MSG_MOUNTED, "mounted", 0, 0},
 	{MSG_HOOKS_DONE, "hooks-done", 0, 0},
 	{MSG_TERMINAL, "terminal", 0, 1},
+	{MSG_WATCH, "watch", 0, CARVE_WATCH_FDS},
 	{MSG_CREATED, "created", 0, 0},
 	{MSG_START, "start", 0, 0},
 	{MSG_EXECUTING, "executing", 0, 0},

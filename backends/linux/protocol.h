@@ -25,6 +25,7 @@ enum linux_message {
 	MSG_MOUNTED, /* child to runtime: prestart and createRuntime hooks may run */
 	MSG_HOOKS_DONE, /* runtime to child */
 	MSG_TERMINAL,	/* child to runtime: the pty's master */
+	MSG_WATCH,	/* child to runtime: enum carve_watch_fd */
 	MSG_CREATED,	/* child to runtime: everything is set up, only start is missing */
 	MSG_START,	/* runtime to child: the rest of the rows, then execve */
 	MSG_EXECUTING,	/* child to runtime, not of exec: hooks have run, the program is next */

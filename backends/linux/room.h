@@ -55,6 +55,7 @@ struct run {
 			  root mount */
 	int sync_fd;   /* to the other side */
 	int start_fd;  /* child: listening socket that start connects to */
+	int watch_fds[4];  /* carve_watch.h: child, sent to the runtime; -EBADF: nothing to watch */
 	int tty_master_fd; /* child, after STAGE_TTY: sent to the runtime */
 	int console_fd;	   /* child: the terminal's slave */
 	int executable_fd; /* -1: resolved by path at exec */

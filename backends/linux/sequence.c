@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "backends/linux/carve_watch.h"
 #include "backends/linux/hook_group.h"
 #include "backends/linux/death.h"
 #include "backends/linux/protocol.h"
@@ -256,6 +257,21 @@ static int pass_terminal(struct sequence *seq, struct sbx_error *err)
 	return 0;
 }
 
+/* A monitor gets it; the child keeps nothing. */
+static int pass_watch(struct sequence *seq, struct sbx_error *err)
+{
+	struct run *run = seq->run;
+	int rc = carve_watch_open(run, run->watch_fds, err);
+
+	if (rc < 0)
+		return rc;
+	rc = msg_send(run->sync_fd, &linux_protocol, MSG_WATCH, NULL, 0, run->watch_fds,
+		      CARVE_WATCH_FDS);
+	for (size_t i = 0; i < CARVE_WATCH_FDS; i++)
+		cleanup_close_fd(&run->watch_fds[i]);
+	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "pass on what is watched") : 0;
+}
+
 /* A created container listens: whoever may reach the state store may start it, once. */
 static int accept_start(struct run *run, struct sbx_error *err)
 {
@@ -300,6 +316,7 @@ static int await_created(struct sequence *seq, struct sbx_error *err)
 {
 	struct run *run = seq->run;
 	bool wants_terminal = run->plan->process.terminal;
+	bool wants_watch = !run->is_exec && carve_watch_is_needed(run->plan);
 	struct msg msg;
 	int rc;
 
@@ -310,8 +327,11 @@ static int await_created(struct sequence *seq, struct sbx_error *err)
 		} else if (rc == 0 && msg.type == MSG_TERMINAL && wants_terminal) {
 			run->tty_master_fd = msg.fds[0];
 			wants_terminal = false;
+		} else if (rc == 0 && msg.type == MSG_WATCH && wants_watch) {
+			memcpy(run->watch_fds, msg.fds, sizeof(run->watch_fds));
+			wants_watch = false;
 		} else if (rc == 0) {
-			return msg.type == MSG_CREATED && !wants_terminal
+			return msg.type == MSG_CREATED && !wants_terminal && !wants_watch
 				       ? 0
 				       : protocol_take_error(&msg, err);
 		}
@@ -378,6 +398,7 @@ static const struct stage_row create_rows[] = {
 	/* Mounts are complete: what the profile shows, the new root, then masks and read-only. */
 	{"pivot", STAGE_PIVOT, SIDE_CHILD,
 	 .rooms = {&room_view, &room_rootfs, &room_mounts, &room_mask}},
+	{"watch", STAGE_PIVOT, SIDE_CHILD, .when = carve_watch_is_needed, .action = pass_watch},
 	{"terminal", STAGE_TTY, SIDE_CHILD, .rooms = {&room_tty, &room_uts, &room_sysctl},
 	 .action = pass_terminal},
 	{"limits", STAGE_LIMITS, SIDE_CHILD,
@@ -553,6 +574,8 @@ void run_init(struct run *run, const struct plan *plan)
 	run->proc_fd = run->bundle_fd = run->rootfs_fd = run->sync_fd = run->start_fd = -EBADF;
 	run->tty_master_fd = run->console_fd = run->executable_fd = run->landlock_fd = -EBADF;
 	run->pidfd = run->container_pidfd = -EBADF;
+	for (size_t i = 0; i < ARRAY_SIZE(run->watch_fds); i++)
+		run->watch_fds[i] = -EBADF;
 }
 
 void run_close(struct run *run)
@@ -564,6 +587,8 @@ void run_close(struct run *run)
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		cleanup_close_fd(fds[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(run->watch_fds); i++)
+		cleanup_close_fd(&run->watch_fds[i]);
 	if (run->child_told)
 		munmap(run->child_told, sizeof(*run->child_told));
 	run->child_told = NULL;

@@ -185,6 +185,17 @@ int view_cover_files(struct view_build *b, struct sbx_error *err);
  * opens has another name in the container. SBX_E_UNSAFE_PATH with the pointer. */
 int view_carve_check(const struct view_build *b, struct sbx_error *err);
 
+/* What of the place around it rule n closes. */
+struct view_bounds {
+	bool read, write;
+};
+struct view_bounds view_carve_closes(const struct policy *policy, size_t n);
+
+/* In the container's tree, root_fd: carve-out n is found closed (0), or closed again (1). -ENOENT:
+ * nothing has its name. What may not be read is not closed again (-ENOTSUP), and neither is a file
+ * with a second link (-EMLINK). */
+int view_carve_again(const struct plan *plan, int root_fd, size_t n);
+
 /* Close these objects, in the source tree. SBX_E_UNSAFE_PATH where another program moves one. */
 int view_carve(struct view_build *b, struct sbx_error *err);
 

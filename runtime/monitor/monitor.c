@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backends/linux/carve_watch.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
@@ -30,21 +31,25 @@
 
 #define NAME	       "sbx-monitor"
 #define START_SIGNAL   SIGUSR1
+#define REST_MS	       2
 #define ELDER_SLACK_MS 2000 /* behind the deadline and the grace of the younger */
 
 struct watch {
 	const struct container_state *state;
-	int first;	/* pidfd of the container's first process */
-	int end_fd;	/* where the cause is noted */
-	int signal_fd;	/* of START_SIGNAL and SIGCHLD */
-	int elder;	/* the younger's: pidfd; else -EBADF */
-	pid_t younger;	/* the elder's; else 0 */
-	int64_t due_ms; /* by clock_now_ms(); 0: not started */
+	const struct plan *plan;
+	const int *carve; /* enum carve_watch_fd */
+	int first;	  /* pidfd of the container's first process */
+	int end_fd;	  /* where the cause is noted */
+	int signal_fd;	  /* of START_SIGNAL and SIGCHLD */
+	int elder;	  /* the younger's: pidfd; else -EBADF */
+	pid_t younger;	  /* the elder's, where there is one */
+	int64_t due_ms;	  /* by clock_now_ms(); 0: not started, or no deadline */
+	bool resting;	  /* from names, which the payload can make without end */
 };
 
 /* ---- the loop ---- */
 
-enum event { EVENT_ENDED, EVENT_DUE, EVENT_ALONE };
+enum event { EVENT_ENDED, EVENT_DUE, EVENT_ALONE, EVENT_DETACHED };
 
 static uint64_t allowed_ms(const struct watch *w)
 {
@@ -56,7 +61,7 @@ static void begin(struct watch *w)
 	uint64_t allowed = allowed_ms(w);
 	int64_t now = clock_now_ms();
 
-	if (w->due_ms)
+	if (w->due_ms || !w->state->deadline_ms)
 		return;
 	w->due_ms = allowed < (uint64_t)(INT64_MAX - now) ? now + (int64_t)allowed : INT64_MAX;
 	if (w->younger)
@@ -91,6 +96,8 @@ static int left_ms(const struct watch *w)
 {
 	int64_t left = w->due_ms - clock_now_ms();
 
+	if (w->resting)
+		return REST_MS;
 	if (!w->due_ms)
 		return -1;
 	return left <= 0 ? 0 : left < INT_MAX ? (int)left : INT_MAX;
@@ -101,15 +108,35 @@ static bool has_ended(const struct watch *w)
 	return ending_is_within(w->first, 0);
 }
 
+/* Of the elder; the younger leaves the carve-outs alone. */
+static int carve_fd(const struct watch *w, enum carve_watch_fd which)
+{
+	bool asked = w->elder < 0 && w->state->has_carve_outs;
+
+	return asked && !(which == CARVE_NAMES && w->resting) ? w->carve[which] : -1;
+}
+
+static bool is_detached(struct watch *w, bool mounts, bool names)
+{
+	w->resting = names;
+	return (names && carve_watch_take(w->plan, w->carve)) || mounts;
+}
+
 static enum event wait_for_event(struct watch *w)
 {
 	for (;;) {
 		struct pollfd ready[] = {
-			{w->first, POLLIN, 0}, {w->signal_fd, POLLIN, 0}, {w->elder, POLLIN, 0}};
-		bool alone;
+			{w->first, POLLIN, 0},
+			{w->signal_fd, POLLIN, 0},
+			{w->elder, POLLIN, 0},
+			{carve_fd(w, CARVE_MOUNTS), POLLPRI, 0},
+			{carve_fd(w, CARVE_NAMES), POLLIN, 0},
+		};
+		bool alone, detached;
 
 		if (poll(ready, ARRAY_SIZE(ready), left_ms(w)) < 0 && errno != EINTR)
 			return EVENT_ALONE;
+		detached = is_detached(w, ready[3].revents, ready[4].revents);
 		alone = take_signals(w) || ready[2].revents;
 		/* the end of both comes at the same time */
 		if (has_ended(w))
@@ -118,6 +145,8 @@ static enum event wait_for_event(struct watch *w)
 			return EVENT_ALONE;
 		if (w->due_ms && clock_now_ms() >= w->due_ms)
 			return EVENT_DUE;
+		if (detached)
+			return EVENT_DETACHED;
 	}
 }
 
@@ -143,17 +172,42 @@ static int end_container(const struct watch *w, enum end_cause cause)
 	return rc;
 }
 
+/* Nobody inside moves until it stands again. Without a freezer it takes a moment longer. */
+static bool keep_carve_outs(const struct watch *w)
+{
+	const struct cgroup *cg = &w->state->cgroup;
+	bool freezes = cg->n > 0 && !cgroup_is_frozen(cg) && cgroup_freeze(cg, NULL) == 0;
+	int restored = carve_watch_restore(w->plan, w->carve);
+	bool kept = restored == 0 || (restored > 0 && !carve_watch_kills(w->plan->policy));
+
+	if (restored < 0)
+		log_warning(
+			"container \"%s\": close again what a process outside replaced: errno %d",
+			w->state->id, -restored);
+	if (restored > 0)
+		log_warning("container \"%s\": a process outside replaced what the profile closes, "
+			    "at %d places: %s",
+			    w->state->id, restored, kept ? "closed again" : "it is ended");
+	if (freezes && kept)
+		cgroup_thaw(cg, NULL);
+	return kept;
+}
+
 static int watch(struct watch *w)
 {
-	switch (wait_for_event(w)) {
-	case EVENT_ENDED:
-		return 0;
-	case EVENT_DUE:
-		return end_container(w, END_DEADLINE);
-	case EVENT_ALONE:
-		return end_container(w, END_UNWATCHED);
+	for (;;) {
+		switch (wait_for_event(w)) {
+		case EVENT_ENDED:
+			return 0;
+		case EVENT_DUE:
+			return end_container(w, END_DEADLINE);
+		case EVENT_ALONE:
+			return end_container(w, END_UNWATCHED);
+		case EVENT_DETACHED:
+			if (!keep_carve_outs(w))
+				return end_container(w, END_DETACHED);
+		}
 	}
-	return 0;
 }
 
 /* ---- the processes ---- */
@@ -171,9 +225,12 @@ static int discard_stdio(void)
 /* Nothing of the caller's but the log, and nothing that holds a folder. */
 static int settle(const struct watch *w, int ready_fd)
 {
-	int keep[4] = {w->first, w->end_fd, ready_fd}, log_fd = log_sink();
+	int keep[4 + CARVE_WATCH_FDS] = {w->first, w->end_fd, ready_fd}, log_fd = log_sink();
 	size_t n = 3;
 	int rc;
+
+	for (size_t i = 0; w->state->has_carve_outs && i < CARVE_WATCH_FDS; i++)
+		keep[n++] = w->carve[i];
 
 	if (log_fd > 2)
 		keep[n++] = log_fd;
@@ -210,9 +267,16 @@ static void reap_younger(const struct watch *w)
 	waitpid(w->younger, NULL, 0);
 }
 
+static void close_carve_fds(const struct watch *w)
+{
+	for (size_t i = 0; w->state->has_carve_outs && i < CARVE_WATCH_FDS; i++)
+		close(w->carve[i]);
+}
+
 static void __attribute__((noreturn)) be_younger(struct watch *w, pid_t elder, int ready_fd)
 {
 	close(ready_fd);
+	close_carve_fds(w);
 	w->elder = sys_pidfd_open(elder, 0);
 	if (w->elder < 0 || getppid() != elder)
 		_exit(end_container(w, END_UNWATCHED) < 0);
@@ -226,16 +290,19 @@ static void __attribute__((noreturn)) be_elder(struct watch *w, int ready_fd)
 
 	if (settle(w, ready_fd) < 0 || listen_for_signals(w) < 0)
 		_exit(1);
-	w->younger = fork();
-	if (w->younger < 0)
-		_exit(1);
-	if (w->younger == 0)
-		be_younger(w, self, ready_fd);
+	if (w->state->deadline_ms) {
+		w->younger = fork();
+		if (w->younger < 0)
+			_exit(1);
+		if (w->younger == 0)
+			be_younger(w, self, ready_fd);
+	}
 	if (write(ready_fd, "", 1) != 1)
 		_exit(1);
 	close(ready_fd);
 	rc = watch(w);
-	reap_younger(w);
+	if (w->younger)
+		reap_younger(w);
 	_exit(rc < 0);
 }
 
@@ -243,7 +310,7 @@ static void __attribute__((noreturn)) be_elder(struct watch *w, int ready_fd)
 
 bool monitor_is_needed(const struct container_state *state)
 {
-	return state->deadline_ms != 0;
+	return state->deadline_ms || state->has_carve_outs;
 }
 
 static int fork_elder(struct watch *w, pid_t *ret_pid)
@@ -271,10 +338,15 @@ static int fork_elder(struct watch *w, pid_t *ret_pid)
 	return -ECHILD;
 }
 
-int monitor_make(int container_fd, int pidfd, struct container_state *state, struct sbx_error *err)
+int monitor_make(const struct run *run, int container_fd, struct container_state *state,
+		 struct sbx_error *err)
 {
-	struct watch w = {
-		.state = state, .first = pidfd, .end_fd = -EBADF, .signal_fd = -1, .elder = -1};
+	struct watch w = {.state = state,
+			  .plan = run->plan,
+			  .carve = run->watch_fds,
+			  .first = run->pidfd,
+			  .signal_fd = -1,
+			  .elder = -1};
 	cleanup_fd int end_fd = end_cause_open(container_fd);
 	int rc = end_fd;
 
@@ -297,8 +369,7 @@ int monitor_tell_start(const struct container_state *state, struct sbx_error *er
 	if (rc >= 0)
 		rc = proc_send_signal(pidfd, state->monitor_pid, START_SIGNAL);
 	return rc < 0 ? sbx_fail(err, SBX_E_BOUNDARY_CHANGED, -rc,
-				 "start the container: its monitor (process %d), which keeps the "
-				 "deadline, is not there",
+				 "start the container: its monitor (process %d) is not there",
 				 state->monitor_pid)
 		      : 0;
 }

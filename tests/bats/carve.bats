@@ -262,12 +262,16 @@ tries=$moves'cd /workspace/a
 	assert_error 'second name'
 }
 
-@test 'the report says who could undo a carve-out, and require insists' {
+@test 'the report says who could undo a carve-out, and for how long' {
 	carve '[{"path": "/workspace/a/b/inner", "read": "allow"}]'
 	run_sbx report --bundle "$BUNDLE"
-	report_says '(.entries[] | select(.feature == "carveOuts") | .outcome == "unenforced") and
-		(.guarantees.writeBoundary | not)'
-	use_profile '.roots = [{path: "/workspace/a/b/inner", read: "allow"}] | .require = ["writeBoundary"]'
+	report_says '(.entries[] | select(.feature == "carveOuts") | .outcome == "narrowed" and
+		(.detail | contains("closed again a moment later"))) and .guarantees.writeBoundary'
+	use_profile '.roots = [{path: "/workspace/a/b/inner", read: "allow"}] | .onDetach = "kill" |
+		.require = ["writeBoundary"]'
+	run_sbx report --bundle "$BUNDLE"
+	report_says '.entries[] | select(.feature == "carveOuts").detail | contains("killed a moment later")'
+	use_profile '.roots = [{path: "/workspace/a/b/inner"}] | .onDetach = "remount"'
 	run_container
-	assert_error 'writeBoundary is not enforced: carveOuts'
+	assert_error 'onDetach can only be kill'
 }

@@ -64,7 +64,6 @@ static void test_unbuilt(void **state)
 		{"/network/proxyEnv", PROFILE("'network':{'proxyEnv':true}")},
 		{"/network/proxyPorts", PROFILE("'network':{'proxyPorts':{'socks':1}}")},
 		{"/network/route", PROFILE("'network':{'route':'corp'}")},
-		{"/onDetach", PROFILE("'onDetach':'kill'")},
 	};
 
 	(void)state;

@@ -23,6 +23,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "backends/linux/carve_watch.h"
 #include "backends/linux/closure.h"
 #include "backends/linux/mount_api.h"
 #include "backends/linux/view_build.h"
@@ -156,7 +157,6 @@ static void report_rules(const struct plan *plan, struct report *report)
 	}
 }
 
-/* Nothing watches the names from outside yet. */
 static void report_carve_outs(const struct plan *plan, struct report *report)
 {
 	const struct policy *policy = plan->policy;
@@ -164,12 +164,13 @@ static void report_carve_outs(const struct plan *plan, struct report *report)
 
 	for (i = 0; i < policy->paths_n; i++) {
 		if (policy_is_carve_out(policy, i))
-			report_add(report, "carveOuts", "mount", OUTCOME_UNENFORCED,
+			report_add(report, "carveOuts", "mount+monitor", OUTCOME_NARROWED,
 				   READ_BIT | WRITE_BIT,
 				   "%s is closed inside of what is open: no process of the "
-				   "container undoes that, but one outside that renames another "
-				   "object to that name does",
-				   policy->paths[i].path);
+				   "container undoes that; where one outside puts another object "
+				   "at that name it is %s a moment later",
+				   policy->paths[i].path,
+				   carve_watch_kills(policy) ? "killed" : "closed again");
 	}
 }
 
@@ -319,6 +320,22 @@ static int check_shared_pids(const struct plan *plan, struct sbx_error *err)
 			"Landlock; add {\"type\": \"pid\"} to linux.namespaces");
 }
 
+/* The monitor has nothing to show in place of what is closed for reading. */
+static int check_on_detach(const struct plan *plan, struct sbx_error *err)
+{
+	const struct policy *policy = plan->policy;
+
+	if (policy->profile->on_detach != DETACH_REMOUNT)
+		return 0;
+	for (size_t i = 0; i < policy->paths_n; i++)
+		if (view_carve_closes(policy, i).read)
+			return sbx_fail_at(err, SBX_E_UNSUPPORTED, "/onDetach",
+					   "close \"%s\" again for reading while the container "
+					   "runs: not built, onDetach can only be kill",
+					   policy->paths[i].path);
+	return 0;
+}
+
 static int view_plan(struct plan *plan, struct report *report, struct sbx_error *err)
 {
 	const struct policy *policy = plan->policy;
@@ -337,6 +354,8 @@ static int view_plan(struct plan *plan, struct report *report, struct sbx_error 
 	view->uid = process ? process->user.uid : 0;
 	view->gid = process ? process->user.gid : 0;
 	r = check_roots(policy, err);
+	if (r == 0)
+		r = check_on_detach(plan, err);
 	if (r == 0)
 		r = check_types(plan, err);
 	if (r == 0)

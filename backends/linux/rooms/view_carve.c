@@ -12,6 +12,7 @@
  * counted: the cost would grow with them. The manual says so.)
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,23 +25,19 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/path.h"
 
-struct bounds {
-	bool read, write;
-};
-
 /* Of a place that the rule holds for; NULL: the host, of which a closure stays in view. */
-static struct bounds bounds_of(const struct policy *policy, const struct path_rule *rule,
-			       const char *place)
+static struct view_bounds bounds_of(const struct policy *policy, const struct path_rule *rule,
+				    const char *place)
 {
-	return rule ? (struct bounds){rule->read, rule->write}
-		    : (struct bounds){policy->host_read || closure_holds(place),
-				      policy->host_write};
+	return rule ? (struct view_bounds){rule->read, rule->write}
+		    : (struct view_bounds){policy->host_read || closure_holds(place),
+					   policy->host_write};
 }
 
 /* What of a place that has these bounds the rule closes. */
-static struct bounds narrowed(struct bounds outer, const struct path_rule *rule)
+static struct view_bounds narrowed(struct view_bounds outer, const struct path_rule *rule)
 {
-	return (struct bounds){outer.read && !rule->read, outer.write && !rule->write};
+	return (struct view_bounds){outer.read && !rule->read, outer.write && !rule->write};
 }
 
 /* ---- second names ---- */
@@ -99,7 +96,7 @@ static int check_second_mount(const struct view_build *b, size_t n, const struct
 {
 	const struct policy *policy = b->plan->policy;
 	const struct path_rule *rule = &policy->paths[n];
-	struct bounds closed;
+	struct view_bounds closed;
 	bool failed = false, read_only = false;
 	const char *place = place_in(b, line, &b->roots[n].shows, &failed);
 
@@ -178,7 +175,7 @@ static int carve(struct view_build *b, size_t n, bool hide, struct sbx_error *er
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "close \"%s\"", path) : 0;
 }
 
-static struct bounds closes(const struct policy *policy, size_t n)
+struct view_bounds view_carve_closes(const struct policy *policy, size_t n)
 {
 	const struct path_rule *rule = &policy->paths[n];
 
@@ -191,7 +188,7 @@ int view_carve_check(const struct view_build *b, struct sbx_error *err)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < policy->paths_n; i++) {
-		struct bounds closed = closes(policy, i);
+		struct view_bounds closed = view_carve_closes(policy, i);
 
 		if (closed.read || closed.write)
 			r = check_names(b, i, err);
@@ -205,10 +202,49 @@ int view_carve(struct view_build *b, struct sbx_error *err)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < policy->paths_n; i++) {
-		struct bounds closed = closes(policy, i);
+		struct view_bounds closed = view_carve_closes(policy, i);
 
 		if (closed.read || closed.write)
 			r = carve(b, i, closed.read, err);
 	}
 	return r;
+}
+
+/* ---- again ---- */
+
+/* The mount that closes it is there. */
+static bool stands(int fd, bool hidden)
+{
+	struct statvfs fs;
+	struct statx stx;
+
+	return statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &stx) == 0 &&
+	       (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) &&
+	       (hidden || (fstatvfs(fd, &fs) == 0 && (fs.f_flag & ST_RDONLY)));
+}
+
+int view_carve_again(const struct plan *plan, int root_fd, size_t n)
+{
+	const struct view_build b = {.plan = plan, .source_fd = root_fd};
+	const char *path = plan->policy->paths[n].path;
+	bool hidden = view_carve_closes(plan->policy, n).read;
+	cleanup_fd int target = view_open(root_fd, path), pinned = -EBADF;
+	struct stat st;
+	int r;
+
+	if (target < 0 || stands(target, hidden))
+		return target < 0 ? target : 0;
+	if (hidden)
+		return -ENOTSUP;
+	r = view_pin_parents(&b, path);
+	if (r < 0)
+		return r;
+	/* on the mounts that were made just now */
+	pinned = view_open(root_fd, path);
+	if (pinned < 0 || fstat(pinned, &st) < 0)
+		return pinned < 0 ? pinned : -errno;
+	if (!S_ISDIR(st.st_mode) && st.st_nlink != 1)
+		return st.st_nlink ? -EMLINK : -ENOENT; /* replaced once more */
+	r = cover_read_only(pinned);
+	return r < 0 ? r : 1;
 }

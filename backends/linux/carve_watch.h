@@ -1,0 +1,48 @@
+/*
+ * The carve-outs of a running container, seen from outside.
+ *
+ * A mount on a name goes where another program renames something over that name, on the host, where
+ * the container has no say (an editor's save, git's own configuration), and it moves along where
+ * that renames the name itself. The container's child therefore leaves behind what a monitor needs:
+ * its mount namespace, and descriptors that tell of changes.
+ */
+#ifndef SBX_LINUX_CARVE_WATCH_H
+#define SBX_LINUX_CARVE_WATCH_H
+
+#include "backends/linux/room.h"
+
+enum carve_watch_fd {
+	CARVE_MOUNT_NS,
+	CARVE_USER_NS, /* for who is outside of it */
+	CARVE_MOUNTS,  /* the mount table: POLLPRI (proc(5), /proc/PID/mountinfo) */
+	CARVE_NAMES,   /* inotify(7) of the folders in which the names stand */
+	CARVE_WATCH_FDS
+};
+_Static_assert(sizeof(((struct run *)0)->watch_fds) == CARVE_WATCH_FDS * sizeof(int), "one each");
+
+/* Has the plan a carve-out, and so something to watch? */
+bool carve_watch_is_needed(const struct plan *plan);
+
+/* A detached one ends the container, instead of being put back: onDetach says so, or leaves it open
+ * where one is closed for reading. */
+bool carve_watch_kills(const struct policy *policy);
+
+/*
+ * In the child, with its mounts finished and its root entered: the descriptors. Where no more
+ * inotify instances are to be had the mount table alone tells, of renames over a name but not of
+ * the name's own.
+ */
+int carve_watch_open(const struct run *run, int ret_fds[CARVE_WATCH_FDS], struct sbx_error *err);
+
+/* In the monitor: read what there is to read of CARVE_NAMES; true where a name that matters has to
+ * do with it. */
+bool carve_watch_take(const struct plan *plan, const int fds[CARVE_WATCH_FDS]);
+
+/*
+ * In the monitor: make every carve-out stand, by a process of its own that enters the container's
+ * mounts. How many did not; -ENOENT where a name has nothing any more, or another negative errno
+ * where an object there cannot be closed.
+ */
+int carve_watch_restore(const struct plan *plan, const int fds[CARVE_WATCH_FDS]);
+
+#endif

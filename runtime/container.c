@@ -269,6 +269,20 @@ static int make_container(struct container *c, const struct create_request *requ
 	return rc;
 }
 
+int container_limit_output(struct container *c, struct foreground *fg, struct sbx_error *err)
+{
+	const struct profile *profile = c->policy->profile;
+
+	if (!profile || !profile->limits.output_bytes.set)
+		return 0;
+	if (!fg)
+		return sbx_fail_at(err, SBX_E_UNSUPPORTED, "/limits/outputBytes",
+				   "count the output of a container that does not run in the "
+				   "foreground: its standard output is the caller's own");
+	return foreground_limit_output(fg, profile->limits.output_bytes.v,
+				       c->plan->process.terminal, c->run.output_fds, err);
+}
+
 int container_create(struct container *c, const struct global_options *global,
 		     const struct create_request *request, struct sbx_error *err)
 {
@@ -281,6 +295,8 @@ int container_create(struct container *c, const struct global_options *global,
 	if (rc == 0)
 		rc = sockets_check_pid_file(request->pid_file, err);
 	if (rc == 0)
+		rc = container_limit_output(c, request->foreground, err);
+	if (rc == 0)
 		rc = inherit_check(c->plan, err);
 	if (rc == 0 && c->store.root_fd < 0)
 		rc = store_open(&c->store, global->root, true, err);
@@ -290,6 +306,7 @@ int container_create(struct container *c, const struct global_options *global,
 	if (c->dir_fd < 0)
 		return c->dir_fd;
 	rc = make_container(c, request, err);
+	run_close_output(&c->run);
 	if (rc < 0)
 		store_remove_container(&c->store, request->id, NULL);
 	return rc;

@@ -12,6 +12,7 @@
 #include "backends/linux/sequence.h"
 #include "runtime/cmd.h"
 #include "runtime/direct.h"
+#include "runtime/foreground.h"
 #include "runtime/store.h"
 
 #define CONTAINER_ARENA_BYTES	   ((size_t)64 << 20)
@@ -46,7 +47,8 @@ struct create_request {
 	const char *profile; /* --profile behind the verb; wins over the one before it */
 	int preserve_fds;
 	bool no_pivot, no_new_keyring, detached;
-	bool start_by_socket; /* create: wait for `start`; run: this process starts it */
+	bool start_by_socket;	       /* create: wait for `start`; run: this process starts it */
+	struct foreground *foreground; /* run: who will wait for it; NULL */
 	const struct direct_request *direct; /* run -- COMMAND: instead of a bundle; NULL */
 };
 
@@ -84,6 +86,10 @@ int container_open(struct container *c, const struct global_options *global, con
 /* The stored report. -ENOENT where there is none and no profile; under a profile that is an error:
  * SBX_E_CONTAINER_STATUS while the container is being made, else SBX_E_INVALID_STATE_FILE. */
 int container_read_report(const struct container *c, struct buf *out, struct sbx_error *err);
+
+/* The profile's limit of what the process writes, which holds where we pass it on: so fg must be
+ * there (SBX_E_UNSUPPORTED where it is NULL). */
+int container_limit_output(struct container *c, struct foreground *fg, struct sbx_error *err);
 
 /* Kill the first process, where there is one, and wait for its end. */
 void container_kill_first(const struct container_state *state);

@@ -23,16 +23,8 @@
 #include "runtime/foreground.h"
 #include "runtime/notify.h"
 
-#define RELAY_BYTES	      4096 /* at most PIPE_BUF: a pipe that is ready takes it whole */
 #define END_OF_FILE_REPEAT_MS 1000
 #define LOOK_AGAIN_MS	      100
-
-/* data[done..len) is read and not written yet. */
-struct flow {
-	bool open;
-	char data[RELAY_BYTES];
-	size_t len, done;
-};
 
 struct relay {
 	int master_fd;
@@ -42,6 +34,19 @@ struct relay {
 	struct flow input, output;
 	struct termios saved;
 };
+
+void foreground_init(struct foreground *fg)
+{
+	*fg = (struct foreground){.signal_fd = -EBADF, .notify_fd = -EBADF};
+	output_pipes_init(&fg->pipes);
+}
+
+int foreground_limit_output(struct foreground *fg, uint64_t bytes, bool terminal, int theirs[2],
+			    struct sbx_error *err)
+{
+	fg->budget = (struct output_budget){.limited = true, .left = bytes};
+	return terminal ? 0 : output_pipes_open(&fg->pipes, theirs, err);
+}
 
 int foreground_begin(struct foreground *fg, struct sbx_error *err)
 {
@@ -62,6 +67,7 @@ void foreground_end(struct foreground *fg)
 
 	cleanup_close_fd(&fg->signal_fd);
 	cleanup_close_fd(&fg->notify_fd);
+	output_pipes_close(&fg->pipes);
 	sigemptyset(&set);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 }
@@ -114,37 +120,18 @@ static void hang_up(struct relay *relay)
 	close(null);
 }
 
-static bool is_later(ssize_t n)
-{
-	return n < 0 && (errno == EINTR || errno == EAGAIN);
-}
-
-/* Write what fits; false where nobody will ever read it. */
-static bool flow_write(struct flow *flow, int to)
-{
-	ssize_t n = write(to, flow->data + flow->done, flow->len - flow->done);
-
-	if (is_later(n))
-		return true;
-	if (n <= 0)
-		return false;
-	flow->done += (size_t)n;
-	if (flow->done == flow->len)
-		flow->len = flow->done = 0;
-	return true;
-}
-
 /* EIO: no process has the terminal open now; one may open it again. */
-static void read_output(struct relay *relay)
+static void read_output(struct relay *relay, struct output_budget *budget)
 {
-	ssize_t n = read(relay->master_fd, relay->output.data, RELAY_BYTES);
+	ssize_t n = read(relay->master_fd, relay->output.data, FLOW_BYTES);
 
-	if (n > 0)
+	if (n > 0) {
 		relay->output.len = (size_t)n;
-	else if (n == 0)
+		flow_charge(&relay->output, budget);
+	} else if (n == 0)
 		relay->output.open = false;
 	else
-		relay->asleep = !is_later(n);
+		relay->asleep = !flow_is_later(n);
 }
 
 /* The terminal's end of file character (termios(3), VEOF), where it has one. Within a line the
@@ -162,9 +149,9 @@ static void type_end_of_file(struct relay *relay)
 
 static void read_input(struct relay *relay)
 {
-	ssize_t n = read(STDIN_FILENO, relay->input.data, RELAY_BYTES);
+	ssize_t n = read(STDIN_FILENO, relay->input.data, FLOW_BYTES);
 
-	if (is_later(n))
+	if (flow_is_later(n))
 		return;
 	relay->input.open = n > 0;
 	if (n <= 0) {
@@ -209,13 +196,14 @@ static bool types_end_of_file(const struct relay *relay)
 	return relay->output.open && !relay->input.open && !relay->input.len;
 }
 
-static void relay_step(struct relay *relay, bool output_ready, bool input_ready)
+static void relay_step(struct relay *relay, struct output_budget *budget, bool output_ready,
+		       bool input_ready)
 {
 	relay->asleep = false;
 	if (output_ready && relay->output.len)
 		write_output(relay);
 	else if (output_ready)
-		read_output(relay);
+		read_output(relay, budget);
 	if (input_ready && relay->input.len)
 		write_input(relay);
 	else if (input_ready)
@@ -244,7 +232,7 @@ static void forward_signals(const struct foreground *fg, pid_t pid, int pidfd, i
 }
 
 /* What the process wrote last. Who does not read it may end us by a signal. */
-static void drain(struct relay *relay, const struct foreground *fg)
+static void drain(struct relay *relay, struct foreground *fg)
 {
 	struct signalfd_siginfo info;
 
@@ -260,7 +248,7 @@ static void drain(struct relay *relay, const struct foreground *fg)
 			return;
 		if (!writing && !(ready[0].revents & POLLIN))
 			return;
-		relay_step(relay, ready[0].revents != 0, false);
+		relay_step(relay, &fg->budget, ready[0].revents != 0, false);
 	}
 }
 
@@ -273,8 +261,13 @@ int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd,
 	relay_begin(&relay, master_fd);
 	for (;;) {
 		struct pollfd ready[] = {
-			{pidfd, POLLIN, 0}, {fg->signal_fd, POLLIN, 0}, output_wait(&relay),
-			input_wait(&relay), {fg->notify_fd, POLLIN, 0},
+			{pidfd, POLLIN, 0},
+			{fg->signal_fd, POLLIN, 0},
+			output_wait(&relay),
+			input_wait(&relay),
+			{fg->notify_fd, POLLIN, 0},
+			output_pipes_wait(&fg->pipes, 0),
+			output_pipes_wait(&fg->pipes, 1),
 		};
 		int n = poll(ready, ARRAY_SIZE(ready),
 			     relay.asleep		 ? LOOK_AGAIN_MS
@@ -295,12 +288,18 @@ int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd,
 			forward_signals(fg, pid, pidfd, master_fd);
 		if (n == 0 && !relay.asleep)
 			type_end_of_file(&relay);
-		relay_step(&relay, ready[2].revents != 0, ready[3].revents != 0);
+		relay_step(&relay, &fg->budget, ready[2].revents != 0, ready[3].revents != 0);
+		for (size_t i = 0; i < OUTPUT_PIPES; i++)
+			if (ready[5 + i].revents)
+				output_pipes_step(&fg->pipes, i, &fg->budget);
+		if (fg->budget.exceeded) /* the group goes with the container */
+			proc_send_signal(pidfd, pid, SIGKILL);
 		if (ready[0].revents)
 			break;
 	}
 	if (master_fd >= 0)
 		drain(&relay, fg);
+	output_pipes_drain(&fg->pipes, &fg->budget);
 	relay_end(&relay);
 	rc = proc_wait(pid, &status);
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "wait for the container") : status;

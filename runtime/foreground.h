@@ -7,11 +7,21 @@
 #include <sys/types.h>
 
 #include "runtime/base/error.h"
+#include "runtime/output_pipes.h"
 
 struct foreground {
 	int signal_fd;
 	int notify_fd; /* where the process says that it is ready (notify.h), or -EBADF */
+	struct output_budget budget;
+	struct output_pipes pipes;
 };
+
+void foreground_init(struct foreground *fg);
+
+/* To be called before the child exists: so much of output, of a terminal's or, without one, through
+ * pipes, whose other ends go to theirs. What exceeds it kills the process. */
+int foreground_limit_output(struct foreground *fg, uint64_t bytes, bool terminal, int theirs[2],
+			    struct sbx_error *err);
 
 /*
  * Block the signals that will be forwarded; to be called before the child exists, so that none is

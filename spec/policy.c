@@ -47,7 +47,6 @@ static int refuse_unbuilt(const struct profile *p, struct sbx_error *err)
 {
 	const struct unbuilt_row rows[] = {
 		{protects_git(p), "/protect"},
-		{p->limits.output_bytes.set, "/limits/outputBytes"},
 		{rules_open_something(p), "/network/rules"},
 		{p->forwards_n != 0, "/network/forwards"},
 		{p->learn, "/network/learn"},
@@ -324,7 +323,7 @@ static uint32_t drawn_bits(const struct profile *p)
 		bits |= GUARANTEE_BIT(GUARANTEE_NETWORK_BOUNDARY);
 	if (rules_open_something(p))
 		bits |= GUARANTEE_BIT(GUARANTEE_TARGET_NETWORK);
-	if (profile_has_group_limits(limits) || limits->deadline_ms.set)
+	if (profile_has_group_limits(limits) || limits->deadline_ms.set || limits->output_bytes.set)
 		bits |= GUARANTEE_BIT(GUARANTEE_RESOURCE_LIMITS);
 	return bits;
 }
@@ -450,8 +449,13 @@ static void report_undrawn(const struct policy *policy, struct report *report)
 			   "the values of the profile draw no such boundary");
 }
 
-static void report_times(const struct profile_limits *limits, struct report *report)
+static void report_limits(const struct profile_limits *limits, struct report *report)
 {
+	if (limits->output_bytes.set)
+		report_add(report, "limits.outputBytes", "relay", OUTCOME_ENFORCED,
+			   GUARANTEE_BIT(GUARANTEE_RESOURCE_LIMITS),
+			   "%llu bytes of each run or exec in the foreground; no other is made",
+			   (unsigned long long)limits->output_bytes.v);
 	if (limits->deadline_ms.set)
 		report_add(report, "limits.deadline", "monitor", OUTCOME_ENFORCED,
 			   GUARANTEE_BIT(GUARANTEE_RESOURCE_LIMITS),
@@ -478,7 +482,7 @@ void policy_report(const struct policy *policy, struct report *report)
 	report_exemption(policy, report);
 	report_undrawn(policy, report);
 	report_gated(policy, report);
-	report_times(&policy->profile->limits, report);
+	report_limits(&policy->profile->limits, report);
 	for (size_t i = 0; i < policy->env_dropped.n; i++)
 		buf_printf(&names, "%s%s", i ? ", " : "dropped: ", policy->env_dropped.v[i]);
 	report_add(report, "environment", "environment", OUTCOME_ENFORCED,

@@ -56,6 +56,7 @@ struct run {
 	int sync_fd;   /* to the other side */
 	int start_fd;  /* child: listening socket that start connects to */
 	int watch_fds[4];  /* carve_watch.h: child, sent to the runtime; -EBADF: nothing to watch */
+	int output_fds[2]; /* pipes to be standard output and error; -EBADF: the caller's own */
 	int tty_master_fd; /* child, after STAGE_TTY: sent to the runtime */
 	int console_fd;	   /* child: the terminal's slave */
 	int executable_fd; /* -1: resolved by path at exec */

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -566,30 +565,4 @@ void sequence_settle(struct run *run)
 	for (size_t i = 0; i < linux_rooms_n; i++)
 		if (linux_rooms[i]->settle)
 			linux_rooms[i]->settle(run);
-}
-
-void run_init(struct run *run, const struct plan *plan)
-{
-	*run = (struct run){.plan = plan};
-	run->proc_fd = run->bundle_fd = run->rootfs_fd = run->sync_fd = run->start_fd = -EBADF;
-	run->tty_master_fd = run->console_fd = run->executable_fd = run->landlock_fd = -EBADF;
-	run->pidfd = run->container_pidfd = -EBADF;
-	for (size_t i = 0; i < ARRAY_SIZE(run->watch_fds); i++)
-		run->watch_fds[i] = -EBADF;
-}
-
-void run_close(struct run *run)
-{
-	int *const fds[] = {&run->proc_fd,    &run->bundle_fd,	    &run->rootfs_fd,
-			    &run->sync_fd,    &run->start_fd,	    &run->tty_master_fd,
-			    &run->console_fd, &run->executable_fd,  &run->landlock_fd,
-			    &run->pidfd,      &run->container_pidfd};
-
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		cleanup_close_fd(fds[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(run->watch_fds); i++)
-		cleanup_close_fd(&run->watch_fds[i]);
-	if (run->child_told)
-		munmap(run->child_told, sizeof(*run->child_told));
-	run->child_told = NULL;
 }

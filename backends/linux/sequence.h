@@ -64,4 +64,7 @@ void sequence_settle(struct run *run);
 void run_init(struct run *run, const struct plan *plan);
 void run_close(struct run *run);
 
+/* The child has them: only its end is to be seen by who reads. */
+void run_close_output(struct run *run);
+
 #endif

@@ -12,8 +12,10 @@
 #include "runtime/base/num.h"
 #include "runtime/base/proc.h"
 #include "runtime/cmd/cmds.h"
+#include "runtime/cmd/output.h"
 #include "runtime/container.h"
 #include "runtime/listener.h"
+#include "runtime/ending.h"
 #include "runtime/foreground.h"
 #include "runtime/inherit.h"
 #include "runtime/sockets.h"
@@ -316,6 +318,7 @@ static int start_process(const struct invocation *in, struct container *c, struc
 	if (rc == 0)
 		rc = sequence_start_exec(run, &events, err);
 	cleanup_close_fd(&run->sync_fd);
+	run_close_output(run);
 	if (rc == 0 && pidfd_socket)
 		rc = sockets_send_fd(pidfd_socket, run->pidfd, "pidfd", err);
 	if (rc == 0 && pid_file)
@@ -358,6 +361,8 @@ static int begin(const struct invocation *in, struct container *c, struct foregr
 		rc = check_terminal(c->plan, err);
 	if (rc == 0)
 		rc = sockets_check_pid_file(invocation_value(in, "pid-file"), err);
+	if (rc == 0)
+		rc = container_limit_output(c, c->plan->options.detached ? NULL : fg, err);
 	if (rc == 0 && !c->plan->options.detached)
 		rc = foreground_begin(fg, err);
 	return rc == 0 ? start_process(in, c, err) : rc;
@@ -375,6 +380,17 @@ static int explain_end(const struct container *c, int rc, struct sbx_error *err)
 	return state_status(c->dir_fd, &c->state) == STATUS_STOPPED ? fail_not_running(err) : rc;
 }
 
+/* What the process has left running could not be told from the rest of the container. */
+static int end_container(const struct global_options *global, struct container *c)
+{
+	struct sbx_error why = {0};
+	int status = end_cause_explain(END_OUTPUT_LIMIT, &why);
+
+	container_kill_first(&c->state);
+	output_error(global, &why);
+	return status;
+}
+
 static int exec_in(const struct invocation *in, struct container *c, struct foreground *fg,
 		   struct sbx_error *err)
 {
@@ -387,16 +403,18 @@ static int exec_in(const struct invocation *in, struct container *c, struct fore
 		return explain_end(c, rc, err);
 	if (c->plan->options.detached)
 		return rc;
-	return foreground_wait(fg, c->run.pid, c->run.pidfd, c->run.tty_master_fd, err);
+	rc = foreground_wait(fg, c->run.pid, c->run.pidfd, c->run.tty_master_fd, err);
+	return fg->budget.exceeded ? end_container(in->global, c) : rc;
 }
 
 static int run_exec(const struct invocation *in, struct sbx_error *err)
 {
-	struct foreground fg = {.signal_fd = -EBADF, .notify_fd = -EBADF};
+	struct foreground fg;
 	struct container c;
 	int rc;
 
 	container_init(&c);
+	foreground_init(&fg);
 	rc = exec_in(in, &c, &fg, err);
 	foreground_end(&fg);
 	container_release(&c);

@@ -27,11 +27,14 @@ static int generate_id(char id[32], struct sbx_error *err)
 }
 
 /* The exit status is the payload's own, but where we ended it. */
-static int tell_end(const struct container *c, const struct global_options *global, int status)
+static int tell_end(const struct container *c, const struct global_options *global,
+		    const struct foreground *fg, int status)
 {
 	struct sbx_error why = {0};
-	int ours = monitor_is_needed(&c->state) ? end_cause_explain(end_cause_read(c->dir_fd), &why)
-						: 0;
+	enum end_cause cause = fg->budget.exceeded	      ? END_OUTPUT_LIMIT
+			       : monitor_is_needed(&c->state) ? end_cause_read(c->dir_fd)
+							      : END_NONE;
+	int ours = end_cause_explain(cause, &why);
 
 	if (ours)
 		output_error(global, &why);
@@ -53,7 +56,7 @@ static int wait_and_delete(struct container *c, const struct global_options *glo
 	if (status < 0)
 		return status;
 	c->run.pid = 0;
-	status = tell_end(c, global, status);
+	status = tell_end(c, global, fg, status);
 	if (keep)
 		return status;
 	rc = store_relock_container(&c->store, id, c->dir_fd, STORE_LOCK_EXCLUSIVE, &gone);
@@ -155,7 +158,7 @@ static int run_run(const struct invocation *in, struct sbx_error *err)
 {
 	struct create_request request;
 	struct direct_request direct;
-	struct foreground fg = {.signal_fd = -EBADF, .notify_fd = -EBADF};
+	struct foreground fg;
 	struct container c;
 	char id[32];
 	int rc = request_read(in, &request, err);
@@ -165,7 +168,9 @@ static int run_run(const struct invocation *in, struct sbx_error *err)
 	if (rc < 0)
 		return rc;
 	container_init(&c);
-	if (rc == 0 && !request.detached)
+	foreground_init(&fg);
+	request.foreground = request.detached ? NULL : &fg;
+	if (!request.detached)
 		rc = foreground_begin(&fg, err);
 	if (rc == 0)
 		rc = container_create(&c, in->global, &request, err);

@@ -53,7 +53,6 @@ static void test_unbuilt(void **state)
 {
 	static const char *const rows[][2] = {
 		{"/protect", PROFILE("'protect':['@git']")},
-		{"/limits/outputBytes", PROFILE("'limits':{'outputBytes':1}")},
 		{"/network/rules",
 		 PROFILE("'network':{'rules':[{'target':'tcp:a:1','access':'allow'}]}")},
 		{"/network/rules",

@@ -123,6 +123,14 @@ static int replace_stdio(struct run *run, struct sbx_error *err)
 {
 	int fd;
 
+	for (fd = 1; fd <= 2; fd++) {
+		int *pipe_fd = &run->output_fds[fd - 1];
+
+		if (*pipe_fd >= 0 && dup2(*pipe_fd, fd) < 0)
+			return sbx_fail(err, SBX_E_SYSTEM, errno, "make the pipe descriptor %d",
+					fd);
+		cleanup_close_fd(pipe_fd);
+	}
 	if (run->console_fd < 0)
 		return 0;
 	for (fd = 0; fd <= 2; fd++) {

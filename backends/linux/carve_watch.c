@@ -1,10 +1,11 @@
 /*
- * Theory of operation: backends/linux/carve_watch.h. The names are watched in the folders that they
- * stand in, from the enclosing root down, and by the bare names: which folder an event is from does
- * not matter, since each event leads to a look at all of them.
+ * Theory of operation: backends/linux/carve_watch.h. Looking takes no namespace: a path below the
+ * descriptor of the container's root is walked in its own mounts. Mounting does, and is left to a
+ * process that enters the mount namespace and no other of the container, so that nobody inside can
+ * see it.
  *
- * The process that puts one back enters the mount namespace and no other of the container, so that
- * nobody inside can see it.
+ * dnotify, and not inotify(7): the end of an inotify instance takes some 15 ms, for which every run
+ * would wait, and a user has 128 of them.
  */
 #include "backends/linux/carve_watch.h"
 
@@ -12,16 +13,15 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "backends/linux/view_build.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/path.h"
 #include "runtime/base/proc.h"
 
-#define NAME_EVENTS    (IN_CREATE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR)
+#define NAME_EVENTS    (DN_CREATE | DN_DELETE | DN_RENAME | DN_MULTISHOT)
 #define RESTORED_MAX   100 /* of an exit status; what is above is an errno */
 #define ABSENT_WAIT_MS 200 /* some editors move the old file away first */
 #define ABSENT_STEP_MS 5
@@ -54,108 +54,7 @@ bool carve_watch_kills(const struct policy *policy)
 	return kills;
 }
 
-/* ---- the names ---- */
-
-/* Where the path of a carve-out leaves the root around it: the first of its names. */
-static const char *first_name(const struct policy *policy, size_t n)
-{
-	const struct path_rule *outer = policy_enclosing(policy, n);
-
-	return policy->paths[n].path + (outer ? strlen(outer->path) : 0) + 1;
-}
-
-static bool has_name(const struct policy *policy, size_t n, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *part = first_name(policy, n); part; part = strchr(part, '/')) {
-		part += *part == '/';
-		if (strncmp(part, name, len) == 0 && (part[len] == '/' || !part[len]))
-			return true;
-	}
-	return false;
-}
-
-static bool matters(const struct policy *policy, const char *name)
-{
-	for (size_t i = 0; i < policy->paths_n; i++)
-		if (is_closed(policy, i) && has_name(policy, i, name))
-			return true;
-	return false;
-}
-
-/* inotify_add_watch(2) takes a path alone: that of the folder that we go into. */
-static int watch_folder(int names_fd, int folder)
-{
-	if (fchdir(folder) < 0 || inotify_add_watch(names_fd, ".", NAME_EVENTS) < 0)
-		return -errno;
-	return 0;
-}
-
-static int watch_folders_of(const struct policy *policy, size_t n, int root_fd, int names_fd)
-{
-	const char *path = policy->paths[n].path;
-	int r = 0;
-
-	for (const char *end = first_name(policy, n) - 1; r == 0 && end;
-	     end = strchr(end + 1, '/')) {
-		char folder[PATH_MAX];
-		cleanup_fd int fd = -EBADF;
-
-		if (end - path >= PATH_MAX)
-			return -ENAMETOOLONG;
-		memcpy(folder, path, (size_t)(end - path));
-		strcpy(folder + (end - path), end == path ? "/" : "");
-		fd = view_open(root_fd, folder);
-		r = fd < 0 ? fd : watch_folder(names_fd, fd);
-	}
-	return r;
-}
-
-static int watch_names(const struct policy *policy, int root_fd, int names_fd)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < policy->paths_n; i++)
-		if (is_closed(policy, i))
-			r = watch_folders_of(policy, i, root_fd, names_fd);
-	return r;
-}
-
-bool carve_watch_take(const struct plan *plan, const int fds[CARVE_WATCH_FDS])
-{
-	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-	const struct inotify_event *event;
-	bool found = false;
-	ssize_t n;
-
-	while ((n = read(fds[CARVE_NAMES], events, sizeof(events))) > (ssize_t)sizeof(*event))
-		for (ssize_t at = 0; at < n; at += (ssize_t)(sizeof(*event) + event->len)) {
-			event = (const void *)(events + at);
-			found |= (event->mask & IN_Q_OVERFLOW) || !event->len ||
-				 matters(plan->policy, event->name);
-		}
-	return found;
-}
-
 /* ---- the child's side ---- */
-
-static int open_names(const struct policy *policy)
-{
-	cleanup_fd int names = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	cleanup_fd int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int r;
-
-	if (names < 0) /* one that never says anything */
-		return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (before < 0 || root < 0)
-		return -errno;
-	r = watch_names(policy, root, names);
-	if (fchdir(before) < 0)
-		return -errno;
-	return r == -ENOSPC || r == 0 ? take_fd(&names) : r;
-}
 
 int carve_watch_open(const struct run *run, int ret_fds[CARVE_WATCH_FDS], struct sbx_error *err)
 {
@@ -165,11 +64,10 @@ int carve_watch_open(const struct run *run, int ret_fds[CARVE_WATCH_FDS], struct
 	int rc = 0;
 
 	for (size_t i = 0; i < CARVE_WATCH_FDS; i++) {
-		ret_fds[i] = i == CARVE_NAMES
-				     ? open_names(run->plan->policy)
-				     : openat(run->proc_fd, files[i], O_RDONLY | O_CLOEXEC);
+		ret_fds[i] = i == CARVE_ROOT ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)
+					     : openat(run->proc_fd, files[i], O_RDONLY | O_CLOEXEC);
 		if (ret_fds[i] < 0 && rc == 0)
-			rc = i == CARVE_NAMES ? ret_fds[i] : -errno;
+			rc = -errno;
 	}
 	if (rc == 0)
 		return 0;
@@ -180,13 +78,66 @@ int carve_watch_open(const struct run *run, int ret_fds[CARVE_WATCH_FDS], struct
 
 /* ---- the monitor's side ---- */
 
+/* The watch is the descriptor's, and ends with it. */
+static void listen_to(int root_fd, const char *folder, struct carve_listeners *listeners)
+{
+	int fd = listeners->n == CARVE_LISTENERS_MAX
+			 ? -ENOSPC
+			 : path_open_no_symlinks(root_fd, folder[1] ? folder + 1 : ".",
+						 O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	if (fcntl(fd, F_NOTIFY, NAME_EVENTS) < 0)
+		close(fd);
+	else
+		listeners->fds[listeners->n++] = fd;
+}
+
+/* From the enclosing root down: the folder of each name on the way. */
+static void listen_on_the_way(const struct policy *policy, size_t n, int root_fd,
+			      struct carve_listeners *listeners)
+{
+	const struct path_rule *outer = policy_enclosing(policy, n);
+	const char *path = policy->paths[n].path;
+	char folder[PATH_MAX];
+
+	for (const char *end = path + (outer ? strlen(outer->path) : 0); end;
+	     end = strchr(end + 1, '/')) {
+		size_t len = (size_t)(end - path);
+
+		if (len >= sizeof(folder))
+			return;
+		memcpy(folder, path, len);
+		folder[len] = '\0';
+		listen_to(root_fd, len ? folder : "/", listeners);
+	}
+}
+
+void carve_watch_listen(const struct plan *plan, const int fds[CARVE_WATCH_FDS],
+			struct carve_listeners *listeners)
+{
+	while (listeners->n > 0)
+		close(listeners->fds[--listeners->n]);
+	for (size_t i = 0; i < plan->policy->paths_n; i++)
+		if (is_closed(plan->policy, i))
+			listen_on_the_way(plan->policy, i, fds[CARVE_ROOT], listeners);
+}
+
+bool carve_watch_stands(const struct plan *plan, const int fds[CARVE_WATCH_FDS])
+{
+	for (size_t i = 0; i < plan->policy->paths_n; i++)
+		if (is_closed(plan->policy, i) && !view_carve_stands(plan, fds[CARVE_ROOT], i))
+			return false;
+	return true;
+}
+
 static int restore(const struct plan *plan, int root_fd)
 {
-	const struct policy *policy = plan->policy;
 	int restored = 0, r = 0;
 
-	for (size_t i = 0; r >= 0 && i < policy->paths_n; i++) {
-		if (!is_closed(policy, i))
+	for (size_t i = 0; r >= 0 && i < plan->policy->paths_n; i++) {
+		if (!is_closed(plan->policy, i))
 			continue;
 		r = view_carve_again(plan, root_fd, i);
 		for (int waited = 0; r == -ENOENT && waited < ABSENT_WAIT_MS;
@@ -202,17 +153,13 @@ static int restore(const struct plan *plan, int root_fd)
 static int enter_and_restore(const struct plan *plan, const int fds[CARVE_WATCH_FDS])
 {
 	cleanup_fd int root = -EBADF;
-	int rc;
 
 	if (room_has_userns(plan) && setns(fds[CARVE_USER_NS], CLONE_NEWUSER) < 0)
 		return -errno;
 	if (setns(fds[CARVE_MOUNT_NS], CLONE_NEWNS) < 0)
 		return -errno;
 	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	rc = root < 0 ? -errno : restore(plan, root);
-	if (rc >= 0) /* of folders that are others now */
-		watch_names(plan->policy, root, fds[CARVE_NAMES]);
-	return rc;
+	return root < 0 ? -errno : restore(plan, root);
 }
 
 int carve_watch_restore(const struct plan *plan, const int fds[CARVE_WATCH_FDS])

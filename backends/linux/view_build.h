@@ -191,6 +191,9 @@ struct view_bounds {
 };
 struct view_bounds view_carve_closes(const struct policy *policy, size_t n);
 
+/* In the container's tree, root_fd: carve-out n is closed. */
+bool view_carve_stands(const struct plan *plan, int root_fd, size_t n);
+
 /* In the container's tree, root_fd: carve-out n is found closed (0), or closed again (1). -ENOENT:
  * nothing has its name. What may not be read is not closed again (-ENOTSUP), and neither is a file
  * with a second link (-EMLINK). */

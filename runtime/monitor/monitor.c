@@ -40,11 +40,13 @@ struct watch {
 	const int *carve; /* enum carve_watch_fd */
 	int first;	  /* pidfd of the container's first process */
 	int end_fd;	  /* where the cause is noted */
-	int signal_fd;	  /* of START_SIGNAL and SIGCHLD */
+	int signal_fd;	  /* of START_SIGNAL, SIGCHLD and SIGIO */
 	int elder;	  /* the younger's: pidfd; else -EBADF */
 	pid_t younger;	  /* the elder's, where there is one */
 	int64_t due_ms;	  /* by clock_now_ms(); 0: not started, or no deadline */
-	bool resting;	  /* from names, which the payload can make without end */
+	struct carve_listeners listeners;
+	bool changed; /* names or mounts, since the carve-outs were looked at */
+	bool resting;
 };
 
 /* ---- the loop ---- */
@@ -86,6 +88,8 @@ static bool take_signals(struct watch *w)
 	while (read(w->signal_fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == START_SIGNAL)
 			begin(w);
+		else if (info.ssi_signo == SIGIO)
+			w->changed = true;
 		else
 			lost = w->younger && has_lost_younger(w);
 	}
@@ -108,18 +112,18 @@ static bool has_ended(const struct watch *w)
 	return ending_is_within(w->first, 0);
 }
 
-/* Of the elder; the younger leaves the carve-outs alone. */
-static int carve_fd(const struct watch *w, enum carve_watch_fd which)
+/* The elder's; the younger leaves the carve-outs alone. */
+static bool keeps_carve_outs(const struct watch *w)
 {
-	bool asked = w->elder < 0 && w->state->has_carve_outs;
-
-	return asked && !(which == CARVE_NAMES && w->resting) ? w->carve[which] : -1;
+	return w->elder < 0 && w->state->has_carve_outs;
 }
 
-static bool is_detached(struct watch *w, bool mounts, bool names)
+/* Names come and go as the payload likes, so from looking there is a rest. */
+static bool is_detached(struct watch *w)
 {
-	w->resting = names;
-	return (names && carve_watch_take(w->plan, w->carve)) || mounts;
+	w->resting = w->changed;
+	w->changed = false;
+	return w->resting && !carve_watch_stands(w->plan, w->carve);
 }
 
 static enum event wait_for_event(struct watch *w)
@@ -127,16 +131,15 @@ static enum event wait_for_event(struct watch *w)
 	for (;;) {
 		struct pollfd ready[] = {
 			{w->first, POLLIN, 0},
-			{w->signal_fd, POLLIN, 0},
+			{w->resting ? -1 : w->signal_fd, POLLIN, 0},
 			{w->elder, POLLIN, 0},
-			{carve_fd(w, CARVE_MOUNTS), POLLPRI, 0},
-			{carve_fd(w, CARVE_NAMES), POLLIN, 0},
+			{keeps_carve_outs(w) ? w->carve[CARVE_MOUNTS] : -1, POLLPRI, 0},
 		};
-		bool alone, detached;
+		bool alone;
 
 		if (poll(ready, ARRAY_SIZE(ready), left_ms(w)) < 0 && errno != EINTR)
 			return EVENT_ALONE;
-		detached = is_detached(w, ready[3].revents, ready[4].revents);
+		w->changed |= ready[3].revents != 0;
 		alone = take_signals(w) || ready[2].revents;
 		/* the end of both comes at the same time */
 		if (has_ended(w))
@@ -145,7 +148,7 @@ static enum event wait_for_event(struct watch *w)
 			return EVENT_ALONE;
 		if (w->due_ms && clock_now_ms() >= w->due_ms)
 			return EVENT_DUE;
-		if (detached)
+		if (is_detached(w))
 			return EVENT_DETACHED;
 	}
 }
@@ -173,7 +176,7 @@ static int end_container(const struct watch *w, enum end_cause cause)
 }
 
 /* Nobody inside moves until it stands again. Without a freezer it takes a moment longer. */
-static bool keep_carve_outs(const struct watch *w)
+static bool keep_carve_outs(struct watch *w)
 {
 	const struct cgroup *cg = &w->state->cgroup;
 	bool freezes = cg->n > 0 && !cgroup_is_frozen(cg) && cgroup_freeze(cg, NULL) == 0;
@@ -188,6 +191,7 @@ static bool keep_carve_outs(const struct watch *w)
 		log_warning("container \"%s\": a process outside replaced what the profile closes, "
 			    "at %d places: %s",
 			    w->state->id, restored, kept ? "closed again" : "it is ended");
+	carve_watch_listen(w->plan, w->carve, &w->listeners);
 	if (freezes && kept)
 		cgroup_thaw(cg, NULL);
 	return kept;
@@ -251,6 +255,7 @@ static int listen_for_signals(struct watch *w)
 	sigemptyset(&set);
 	sigaddset(&set, START_SIGNAL);
 	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGIO);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -errno;
 	w->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -297,6 +302,8 @@ static void __attribute__((noreturn)) be_elder(struct watch *w, int ready_fd)
 		if (w->younger == 0)
 			be_younger(w, self, ready_fd);
 	}
+	if (w->state->has_carve_outs)
+		carve_watch_listen(w->plan, w->carve, &w->listeners);
 	if (write(ready_fd, "", 1) != 1)
 		_exit(1);
 	close(ready_fd);

@@ -223,6 +223,13 @@ static bool stands(int fd, bool hidden)
 	       (hidden || (fstatvfs(fd, &fs) == 0 && (fs.f_flag & ST_RDONLY)));
 }
 
+bool view_carve_stands(const struct plan *plan, int root_fd, size_t n)
+{
+	cleanup_fd int fd = view_open(root_fd, plan->policy->paths[n].path);
+
+	return fd >= 0 && stands(fd, view_carve_closes(plan->policy, n).read);
+}
+
 int view_carve_again(const struct plan *plan, int root_fd, size_t n)
 {
 	const struct view_build b = {.plan = plan, .source_fd = root_fd};

@@ -218,12 +218,19 @@ static int check_executors(const struct container *c, struct sbx_error *err)
 			n - 1, (unsigned long long)c->max_executors);
 }
 
-static int make_monitor(struct container *c, struct sbx_error *err)
+/* Where a run waits, and there is no deadline to hold without it, it is the monitor. */
+static int make_monitor(struct container *c, struct foreground *fg, struct sbx_error *err)
 {
 	int rc;
 
 	if (!monitor_is_needed(&c->state))
 		return 0;
+	if (fg && !c->state.deadline_ms) {
+		carve_keeper_begin(&fg->keeper, &c->state, &c->run);
+		c->state.monitor_pid = c->state.creator_pid;
+		c->state.monitor_start_ticks = c->state.creator_start_ticks;
+		return 0;
+	}
 	rc = monitor_make(&c->run, c->dir_fd, &c->state, err);
 	return rc == 0 ? state_save(c->dir_fd, &c->state, err) : rc;
 }
@@ -261,7 +268,7 @@ static int make_container(struct container *c, const struct create_request *requ
 	if (rc == 0)
 		rc = sequence_create(&c->run, &events, err);
 	if (rc == 0)
-		rc = make_monitor(c, err);
+		rc = make_monitor(c, request->foreground, err);
 	if (rc == 0)
 		rc = finish_create(c, request, err);
 	if (rc < 0)

@@ -210,7 +210,7 @@ static void relay_step(struct relay *relay, struct output_budget *budget, bool o
 		read_input(relay);
 }
 
-static void forward_signals(const struct foreground *fg, pid_t pid, int pidfd, int master_fd)
+static void forward_signals(struct foreground *fg, pid_t pid, int pidfd, int master_fd)
 {
 	struct signalfd_siginfo info;
 
@@ -219,6 +219,10 @@ static void forward_signals(const struct foreground *fg, pid_t pid, int pidfd, i
 
 		if (sig == SIGCHLD || sig == SIGURG)
 			continue;
+		if (sig == SIGIO && fg->keeper.state && info.ssi_code != SI_USER) {
+			fg->keeper.changed = true;
+			continue;
+		}
 		/* Raised by a write of our own, not sent. */
 		if ((sig == SIGPIPE || sig == SIGXFSZ) && info.ssi_pid == (uint32_t)getpid())
 			continue;
@@ -252,6 +256,29 @@ static void drain(struct relay *relay, struct foreground *fg)
 	}
 }
 
+/* What else is in the group goes with the container. */
+static void end_where_needed(struct foreground *fg, pid_t pid, int pidfd)
+{
+	if (fg->cause == END_NONE && fg->budget.exceeded)
+		fg->cause = END_OUTPUT_LIMIT;
+	if (fg->cause == END_NONE && fg->keeper.state && !carve_keeper_keep(&fg->keeper))
+		fg->cause = END_DETACHED;
+	if (fg->cause == END_NONE)
+		return;
+	proc_send_signal(pidfd, pid, SIGKILL);
+	if (fg->cause == END_DETACHED)
+		cgroup_let_die(&fg->keeper.state->cgroup, NULL);
+}
+
+static int patience_ms(const struct foreground *fg, const struct relay *relay)
+{
+	if (fg->keeper.resting)
+		return CARVE_REST_MS;
+	if (relay->asleep)
+		return LOOK_AGAIN_MS;
+	return types_end_of_file(relay) ? END_OF_FILE_REPEAT_MS : -1;
+}
+
 int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd,
 		    struct sbx_error *err)
 {
@@ -268,11 +295,9 @@ int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd,
 			{fg->notify_fd, POLLIN, 0},
 			output_pipes_wait(&fg->pipes, 0),
 			output_pipes_wait(&fg->pipes, 1),
+			carve_keeper_wait(&fg->keeper),
 		};
-		int n = poll(ready, ARRAY_SIZE(ready),
-			     relay.asleep		 ? LOOK_AGAIN_MS
-			     : types_end_of_file(&relay) ? END_OF_FILE_REPEAT_MS
-							 : -1);
+		int n = poll(ready, ARRAY_SIZE(ready), patience_ms(fg, &relay));
 
 		if (n < 0 && errno != EINTR) {
 			relay_end(&relay);
@@ -286,14 +311,14 @@ int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd,
 		}
 		if (ready[1].revents)
 			forward_signals(fg, pid, pidfd, master_fd);
-		if (n == 0 && !relay.asleep)
+		fg->keeper.changed |= ready[7].revents != 0;
+		if (n == 0 && !relay.asleep && !fg->keeper.resting)
 			type_end_of_file(&relay);
 		relay_step(&relay, &fg->budget, ready[2].revents != 0, ready[3].revents != 0);
 		for (size_t i = 0; i < OUTPUT_PIPES; i++)
 			if (ready[5 + i].revents)
 				output_pipes_step(&fg->pipes, i, &fg->budget);
-		if (fg->budget.exceeded) /* the group goes with the container */
-			proc_send_signal(pidfd, pid, SIGKILL);
+		end_where_needed(fg, pid, pidfd);
 		if (ready[0].revents)
 			break;
 	}

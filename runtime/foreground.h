@@ -7,12 +7,16 @@
 #include <sys/types.h>
 
 #include "runtime/base/error.h"
+#include "runtime/ending.h"
+#include "runtime/monitor/carve_keeper.h"
 #include "runtime/output_pipes.h"
 
 struct foreground {
 	int signal_fd;
 	int notify_fd; /* where the process says that it is ready (notify.h), or -EBADF */
 	struct output_budget budget;
+	struct carve_keeper keeper;
+	enum end_cause cause; /* why the process was killed by us */
 	struct output_pipes pipes;
 };
 

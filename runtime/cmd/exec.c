@@ -404,7 +404,7 @@ static int exec_in(const struct invocation *in, struct container *c, struct fore
 	if (c->plan->options.detached)
 		return rc;
 	rc = foreground_wait(fg, c->run.pid, c->run.pidfd, c->run.tty_master_fd, err);
-	return fg->budget.exceeded ? end_container(in->global, c) : rc;
+	return fg->cause ? end_container(in->global, c) : rc;
 }
 
 static int run_exec(const struct invocation *in, struct sbx_error *err)

@@ -31,9 +31,8 @@ static int tell_end(const struct container *c, const struct global_options *glob
 		    const struct foreground *fg, int status)
 {
 	struct sbx_error why = {0};
-	enum end_cause cause = fg->budget.exceeded	      ? END_OUTPUT_LIMIT
-			       : monitor_is_needed(&c->state) ? end_cause_read(c->dir_fd)
-							      : END_NONE;
+	enum end_cause cause =
+		fg->cause || !monitor_is_needed(&c->state) ? fg->cause : end_cause_read(c->dir_fd);
 	int ours = end_cause_explain(cause, &why);
 
 	if (ours)

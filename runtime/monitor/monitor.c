@@ -20,7 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backends/linux/carve_watch.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
@@ -28,25 +27,21 @@
 #include "runtime/base/log.h"
 #include "runtime/base/proc.h"
 #include "runtime/ending.h"
+#include "runtime/monitor/carve_keeper.h"
 
 #define NAME	       "sbx-monitor"
 #define START_SIGNAL   SIGUSR1
-#define REST_MS	       2
 #define ELDER_SLACK_MS 2000 /* behind the deadline and the grace of the younger */
 
 struct watch {
 	const struct container_state *state;
-	const struct plan *plan;
-	const int *carve; /* enum carve_watch_fd */
-	int first;	  /* pidfd of the container's first process */
-	int end_fd;	  /* where the cause is noted */
-	int signal_fd;	  /* of START_SIGNAL, SIGCHLD and SIGIO */
-	int elder;	  /* the younger's: pidfd; else -EBADF */
-	pid_t younger;	  /* the elder's, where there is one */
-	int64_t due_ms;	  /* by clock_now_ms(); 0: not started, or no deadline */
-	struct carve_listeners listeners;
-	bool changed; /* names or mounts, since the carve-outs were looked at */
-	bool resting;
+	int first;		    /* pidfd of the container's first process */
+	int end_fd;		    /* where the cause is noted */
+	int signal_fd;		    /* of START_SIGNAL, SIGCHLD and SIGIO */
+	int elder;		    /* the younger's: pidfd; else -EBADF */
+	pid_t younger;		    /* the elder's, where there is one */
+	int64_t due_ms;		    /* by clock_now_ms(); 0: not started, or no deadline */
+	struct carve_keeper keeper; /* the elder's */
 };
 
 /* ---- the loop ---- */
@@ -89,7 +84,7 @@ static bool take_signals(struct watch *w)
 		if (info.ssi_signo == START_SIGNAL)
 			begin(w);
 		else if (info.ssi_signo == SIGIO)
-			w->changed = true;
+			w->keeper.changed = true;
 		else
 			lost = w->younger && has_lost_younger(w);
 	}
@@ -100,8 +95,8 @@ static int left_ms(const struct watch *w)
 {
 	int64_t left = w->due_ms - clock_now_ms();
 
-	if (w->resting)
-		return REST_MS;
+	if (w->keeper.resting)
+		return CARVE_REST_MS;
 	if (!w->due_ms)
 		return -1;
 	return left <= 0 ? 0 : left < INT_MAX ? (int)left : INT_MAX;
@@ -112,34 +107,20 @@ static bool has_ended(const struct watch *w)
 	return ending_is_within(w->first, 0);
 }
 
-/* The elder's; the younger leaves the carve-outs alone. */
-static bool keeps_carve_outs(const struct watch *w)
-{
-	return w->elder < 0 && w->state->has_carve_outs;
-}
-
-/* Names come and go as the payload likes, so from looking there is a rest. */
-static bool is_detached(struct watch *w)
-{
-	w->resting = w->changed;
-	w->changed = false;
-	return w->resting && !carve_watch_stands(w->plan, w->carve);
-}
-
 static enum event wait_for_event(struct watch *w)
 {
 	for (;;) {
 		struct pollfd ready[] = {
 			{w->first, POLLIN, 0},
-			{w->resting ? -1 : w->signal_fd, POLLIN, 0},
+			{w->keeper.resting ? -1 : w->signal_fd, POLLIN, 0},
 			{w->elder, POLLIN, 0},
-			{keeps_carve_outs(w) ? w->carve[CARVE_MOUNTS] : -1, POLLPRI, 0},
+			carve_keeper_wait(&w->keeper),
 		};
 		bool alone;
 
 		if (poll(ready, ARRAY_SIZE(ready), left_ms(w)) < 0 && errno != EINTR)
 			return EVENT_ALONE;
-		w->changed |= ready[3].revents != 0;
+		w->keeper.changed |= ready[3].revents != 0;
 		alone = take_signals(w) || ready[2].revents;
 		/* the end of both comes at the same time */
 		if (has_ended(w))
@@ -148,7 +129,7 @@ static enum event wait_for_event(struct watch *w)
 			return EVENT_ALONE;
 		if (w->due_ms && clock_now_ms() >= w->due_ms)
 			return EVENT_DUE;
-		if (is_detached(w))
+		if (!carve_keeper_keep(&w->keeper))
 			return EVENT_DETACHED;
 	}
 }
@@ -175,43 +156,14 @@ static int end_container(const struct watch *w, enum end_cause cause)
 	return rc;
 }
 
-/* Nobody inside moves until it stands again. Without a freezer it takes a moment longer. */
-static bool keep_carve_outs(struct watch *w)
-{
-	const struct cgroup *cg = &w->state->cgroup;
-	bool freezes = cg->n > 0 && !cgroup_is_frozen(cg) && cgroup_freeze(cg, NULL) == 0;
-	int restored = carve_watch_restore(w->plan, w->carve);
-	bool kept = restored == 0 || (restored > 0 && !carve_watch_kills(w->plan->policy));
-
-	if (restored < 0)
-		log_warning(
-			"container \"%s\": close again what a process outside replaced: errno %d",
-			w->state->id, -restored);
-	if (restored > 0)
-		log_warning("container \"%s\": a process outside replaced what the profile closes, "
-			    "at %d places: %s",
-			    w->state->id, restored, kept ? "closed again" : "it is ended");
-	carve_watch_listen(w->plan, w->carve, &w->listeners);
-	if (freezes && kept)
-		cgroup_thaw(cg, NULL);
-	return kept;
-}
-
 static int watch(struct watch *w)
 {
-	for (;;) {
-		switch (wait_for_event(w)) {
-		case EVENT_ENDED:
-			return 0;
-		case EVENT_DUE:
-			return end_container(w, END_DEADLINE);
-		case EVENT_ALONE:
-			return end_container(w, END_UNWATCHED);
-		case EVENT_DETACHED:
-			if (!keep_carve_outs(w))
-				return end_container(w, END_DETACHED);
-		}
-	}
+	static const enum end_cause causes[] = {[EVENT_DUE] = END_DEADLINE,
+						[EVENT_ALONE] = END_UNWATCHED,
+						[EVENT_DETACHED] = END_DETACHED};
+	enum event event = wait_for_event(w);
+
+	return event == EVENT_ENDED ? 0 : end_container(w, causes[event]);
 }
 
 /* ---- the processes ---- */
@@ -227,14 +179,14 @@ static int discard_stdio(void)
 }
 
 /* Nothing of the caller's but the log, and nothing that holds a folder. */
-static int settle(const struct watch *w, int ready_fd)
+static int settle(const struct watch *w, const struct run *run, int ready_fd)
 {
 	int keep[4 + CARVE_WATCH_FDS] = {w->first, w->end_fd, ready_fd}, log_fd = log_sink();
 	size_t n = 3;
 	int rc;
 
 	for (size_t i = 0; w->state->has_carve_outs && i < CARVE_WATCH_FDS; i++)
-		keep[n++] = w->carve[i];
+		keep[n++] = run->watch_fds[i];
 
 	if (log_fd > 2)
 		keep[n++] = log_fd;
@@ -272,28 +224,21 @@ static void reap_younger(const struct watch *w)
 	waitpid(w->younger, NULL, 0);
 }
 
-static void close_carve_fds(const struct watch *w)
-{
-	for (size_t i = 0; w->state->has_carve_outs && i < CARVE_WATCH_FDS; i++)
-		close(w->carve[i]);
-}
-
 static void __attribute__((noreturn)) be_younger(struct watch *w, pid_t elder, int ready_fd)
 {
 	close(ready_fd);
-	close_carve_fds(w);
 	w->elder = sys_pidfd_open(elder, 0);
 	if (w->elder < 0 || getppid() != elder)
 		_exit(end_container(w, END_UNWATCHED) < 0);
 	_exit(watch(w) < 0);
 }
 
-static void __attribute__((noreturn)) be_elder(struct watch *w, int ready_fd)
+static void __attribute__((noreturn)) be_elder(struct watch *w, const struct run *run, int ready_fd)
 {
 	pid_t self = getpid();
 	int rc;
 
-	if (settle(w, ready_fd) < 0 || listen_for_signals(w) < 0)
+	if (settle(w, run, ready_fd) < 0 || listen_for_signals(w) < 0)
 		_exit(1);
 	if (w->state->deadline_ms) {
 		w->younger = fork();
@@ -303,7 +248,7 @@ static void __attribute__((noreturn)) be_elder(struct watch *w, int ready_fd)
 			be_younger(w, self, ready_fd);
 	}
 	if (w->state->has_carve_outs)
-		carve_watch_listen(w->plan, w->carve, &w->listeners);
+		carve_keeper_begin(&w->keeper, w->state, run);
 	if (write(ready_fd, "", 1) != 1)
 		_exit(1);
 	close(ready_fd);
@@ -320,7 +265,7 @@ bool monitor_is_needed(const struct container_state *state)
 	return state->deadline_ms || state->has_carve_outs;
 }
 
-static int fork_elder(struct watch *w, pid_t *ret_pid)
+static int fork_elder(struct watch *w, const struct run *run, pid_t *ret_pid)
 {
 	cleanup_fd int ready = -EBADF;
 	int ends[2];
@@ -332,7 +277,7 @@ static int fork_elder(struct watch *w, pid_t *ret_pid)
 	ready = ends[0];
 	pid = fork();
 	if (pid == 0)
-		be_elder(w, ends[1]);
+		be_elder(w, run, ends[1]);
 	close(ends[1]);
 	if (pid < 0)
 		return -errno;
@@ -348,21 +293,23 @@ static int fork_elder(struct watch *w, pid_t *ret_pid)
 int monitor_make(const struct run *run, int container_fd, struct container_state *state,
 		 struct sbx_error *err)
 {
-	struct watch w = {.state = state,
-			  .plan = run->plan,
-			  .carve = run->watch_fds,
-			  .first = run->pidfd,
-			  .signal_fd = -1,
-			  .elder = -1};
+	struct watch w = {.state = state, .first = run->pidfd, .signal_fd = -1, .elder = -1};
 	cleanup_fd int end_fd = end_cause_open(container_fd);
 	int rc = end_fd;
 
 	w.end_fd = end_fd;
 	if (rc >= 0)
-		rc = fork_elder(&w, &state->monitor_pid);
+		rc = fork_elder(&w, run, &state->monitor_pid);
 	if (rc == 0)
 		rc = proc_start_time(state->monitor_pid, &state->monitor_start_ticks);
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "make the container's monitor") : 0;
+}
+
+/* A run in the foreground, which has its own end. */
+static bool is_the_run(const struct container_state *state)
+{
+	return state->monitor_pid == state->creator_pid &&
+	       state->monitor_start_ticks == state->creator_start_ticks;
 }
 
 int monitor_tell_start(const struct container_state *state, struct sbx_error *err)
@@ -370,7 +317,7 @@ int monitor_tell_start(const struct container_state *state, struct sbx_error *er
 	cleanup_fd int pidfd = -EBADF;
 	int rc;
 
-	if (!monitor_is_needed(state))
+	if (!monitor_is_needed(state) || is_the_run(state))
 		return 0;
 	rc = pidfd = proc_open_pidfd(state->monitor_pid, state->monitor_start_ticks);
 	if (rc >= 0)
@@ -391,7 +338,7 @@ void monitor_await_end(const struct container_state *state)
 {
 	cleanup_fd int pidfd = -EBADF;
 
-	if (state->monitor_pid <= 0)
+	if (state->monitor_pid <= 0 || is_the_run(state))
 		return;
 	pidfd = proc_open_pidfd(state->monitor_pid, state->monitor_start_ticks);
 	if (pidfd < 0)

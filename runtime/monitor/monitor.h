@@ -8,7 +8,8 @@
  *
  * A deadline takes two processes, which watch each other. Where one dies or is stopped, the other
  * kills the container, as the deadline would not hold any more. The state names the elder, which
- * keeps the carve-outs (backends/linux/carve_watch.h).
+ * keeps the carve-outs (carve_keeper.h). Carve-outs alone take no process more where a run waits in
+ * the foreground: that is the monitor itself.
  */
 #ifndef SBX_RUNTIME_MONITOR_H
 #define SBX_RUNTIME_MONITOR_H

@@ -94,6 +94,45 @@ closed_again() {
 	done
 }
 
+@test 'a run in the foreground keeps them itself, without a process more' {
+	use_profile '.protect = ["guarded", "conf/deep/rc"]'
+	set_script 'trap "exit 9" IO; : >/workspace/up; while :; do
+		echo evil >>/workspace/guarded; done 2>/dev/null'
+	"$SBX_RUNTIME" --root "$ROOT" --log "$LOG" --log-level warning run --bundle "$BUNDLE" "$ID" 3>&- &
+	run=$!
+	wait_until 5 test -e "$WS/up"
+	assert_same 'the monitor' $run "$(jq .monitorPid "$ROOT/$ID/state")"
+	for round in {1..20}; do
+		echo "host $round" >"$WS/.new"
+		mv "$WS/.new" "$WS/guarded"
+		closed_again guarded
+	done
+	kill -IO $run # a user's is passed on
+	status=0
+	wait $run || status=$?
+	assert_same status 9 "$status"
+	use_profile '.protect = ["guarded"] | .onDetach = "kill"'
+	rm "$WS/up"
+	"$SBX_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" "$ID" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+	run=$!
+	wait_until 5 test -e "$WS/up"
+	echo new >"$WS/.new"
+	mv "$WS/.new" "$WS/guarded"
+	status=0
+	wait $run || status=$?
+	assert_same status 137 "$status"
+	grep -q 'that is not closed again (onDetach)' "$BATS_TEST_TMPDIR/err"
+	assert_no_leaks
+	rm "$WS/up"
+	"$SBX_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" "$ID" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+	run=$!
+	wait_until 5 test -e "$WS/up"
+	timeout 5 "$SBX_RUNTIME" --root "$ROOT" delete --force "$ID"
+	status=0
+	wait $run || status=$?
+	assert_same status 137 "$status"
+}
+
 @test 'what may not be read is not shown: the container ends' {
 	use_profile '.roots = [{path: "/workspace/conf", read: "deny", write: "deny"}]'
 	set_script ': >/workspace/up; while :; do cat /workspace/conf/deep/rc; done 2>/dev/null'

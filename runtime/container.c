@@ -29,6 +29,7 @@
 #include "runtime/base/user.h"
 #include "runtime/container.h"
 #include "runtime/inherit.h"
+#include "runtime/journal.h"
 #include "runtime/listener.h"
 #include "runtime/monitor/monitor.h"
 #include "runtime/notify.h"
@@ -47,6 +48,7 @@ void container_init(struct container *c)
 	report_init(&c->report, &c->arena);
 	c->dir_fd = -EBADF;
 	c->store.root_fd = -EBADF;
+	c->placeholders.journal_fd = -EBADF;
 	run_init(&c->run, NULL);
 }
 
@@ -54,10 +56,19 @@ void container_release(struct container *c)
 {
 	run_close(&c->run);
 	cleanup_close_fd(&c->dir_fd);
+	cleanup_close_fd(&c->placeholders.journal_fd);
 	if (c->store.root_fd >= 0)
 		store_close(&c->store);
 	buf_release(&c->config);
 	arena_release(&c->arena);
+}
+
+int container_forget(struct container *c, const char *id, struct sbx_error *err)
+{
+	int rc = store_remove_container(&c->store, id, err);
+
+	journal_sweep();
+	return rc;
 }
 
 /* ---- create ---- */
@@ -266,6 +277,8 @@ static int make_container(struct container *c, const struct create_request *requ
 		rc = c->run.start_fd < 0 ? c->run.start_fd : 0;
 	}
 	if (rc == 0)
+		rc = journal_enter(c, err);
+	if (rc == 0)
 		rc = sequence_create(&c->run, &events, err);
 	if (rc == 0)
 		rc = make_monitor(c, request->foreground, err);
@@ -315,7 +328,7 @@ int container_create(struct container *c, const struct global_options *global,
 	rc = make_container(c, request, err);
 	run_close_output(&c->run);
 	if (rc < 0)
-		store_remove_container(&c->store, request->id, NULL);
+		container_forget(c, request->id, NULL);
 	return rc;
 }
 
@@ -602,5 +615,5 @@ int container_destroy(struct container *c, struct sbx_error *err)
 	}
 	if (c->state.has_poststop && container_load_spec(c, NULL) == 0)
 		run_state_hooks(c, HOOK_POSTSTOP, "stopped", NULL);
-	return store_remove_container(&c->store, c->state.id, err);
+	return container_forget(c, c->state.id, err);
 }

@@ -9,6 +9,7 @@
 #define SBX_RUNTIME_CONTAINER_H
 
 #include "backends/linux/hook_group.h"
+#include "backends/linux/placeholder.h"
 #include "backends/linux/sequence.h"
 #include "runtime/cmd.h"
 #include "runtime/direct.h"
@@ -34,6 +35,7 @@ struct container {
 	struct plan *plan;
 	struct report report;
 	char hook_group[HOOK_GROUP_NAME_BYTES];
+	struct placeholder_owner placeholders;
 	struct run run;
 };
 
@@ -102,6 +104,9 @@ int container_load_policy(struct container *c, struct sbx_error *err);
 
 /* Kill what is left, remove the cgroup, run poststop hooks, remove the directory. */
 int container_destroy(struct container *c, struct sbx_error *err);
+
+/* The last step of every end: the container's folder, and then what it kept names free with. */
+int container_forget(struct container *c, const char *id, struct sbx_error *err);
 
 /* The OCI state object for a hook (sequence_events.hook_state). */
 int container_hook_state(void *container, const char *status, pid_t pid, struct buf *out);

@@ -20,7 +20,6 @@
 extern char **environ;
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-#define GIT_FOLDER   ".git"
 #define ROOTS_MAX    64
 
 /* What root needs for files of other owners in the workspace, and to give up being root. */
@@ -166,15 +165,6 @@ static void write_access(struct json_writer *w, const char *key, const char *pat
 	json_end_object(w);
 }
 
-static bool has_repository(const struct direct *d)
-{
-	char path[PATH_MAX + sizeof(GIT_FOLDER) + 1];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "%s/%s", d->workspace.path, GIT_FOLDER);
-	return lstat(path, &st) == 0;
-}
-
 /* What is left out is denied. */
 static void write_profile(struct json_writer *w, const struct direct *d)
 {
@@ -186,8 +176,7 @@ static void write_profile(struct json_writer *w, const struct direct *d)
 		write_access(w, NULL, "path", &d->roots[i]);
 	json_end_array(w);
 	json_begin_array(w, "protect");
-	if (has_repository(d))
-		json_write_string(w, NULL, GIT_FOLDER);
+	json_write_string(w, NULL, PROFILE_PROTECT_GIT);
 	json_end_array(w);
 	json_write_string(w, "command", "allow");
 	json_end_object(w);

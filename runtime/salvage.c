@@ -72,5 +72,5 @@ int container_salvage(struct container *c, const struct global_options *global, 
 		}
 		rc = end_processes(c, err);
 	}
-	return rc < 0 ? rc : store_remove_container(&c->store, id, err);
+	return rc < 0 ? rc : container_forget(c, id, err);
 }

@@ -34,19 +34,10 @@ static bool rules_open_something(const struct profile *profile)
 	return false;
 }
 
-static bool protects_git(const struct profile *profile)
-{
-	for (size_t i = 0; i < profile->protect.n; i++)
-		if (strcmp(profile->protect.v[i], PROFILE_PROTECT_GIT) == 0)
-			return true;
-	return false;
-}
-
 /* Rules that only deny need no proxy: without a rule that opens, the empty namespace denies all. */
 static int refuse_unbuilt(const struct profile *p, struct sbx_error *err)
 {
 	const struct unbuilt_row rows[] = {
-		{protects_git(p), "/protect"},
 		{rules_open_something(p), "/network/rules"},
 		{p->forwards_n != 0, "/network/forwards"},
 		{p->learn, "/network/learn"},
@@ -170,8 +161,7 @@ static void sort_rules(struct policy *policy)
 	qsort(policy->paths, policy->paths_n, sizeof(*policy->paths), compare_rules);
 }
 
-/* A rule of its own where the place could be written, and no root in it can be. */
-static int protect_path(struct arena *arena, const char *path, size_t index, struct policy *policy)
+int policy_protect(struct arena *arena, struct policy *policy, const char *path, size_t index)
 {
 	const struct path_rule *around = policy_rule_of(policy, path);
 	struct path_rule rule = {
@@ -192,20 +182,35 @@ static int protect_path(struct arena *arena, const char *path, size_t index, str
 	/* One of a root's own name is that root, which is closed now. */
 	if (open && strcmp(around ? around->path : "", path) != 0) {
 		policy->paths[policy->paths_n++] = rule;
+		policy->keeps_names = true;
 		sort_rules(policy);
 	}
 	return 0;
 }
 
+/* What that is, only the tree tells. */
+static void protect_git(struct policy *policy, size_t index)
+{
+	const struct path_rule *workspace = policy_rule_of(policy, policy->profile->workspace.path);
+
+	policy->protects_git = workspace && workspace->write;
+	policy->git_index = index;
+}
+
 static int add_protected(struct arena *arena, const struct profile *profile, struct policy *policy)
 {
+	const char *root = profile->workspace.path;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && profile->workspace.path && i < profile->protect.n; i++)
-		r = protect_path(arena,
-				 arena_printf(arena, "%s/%s", profile->workspace.path,
-					      profile->protect.v[i]),
-				 i, policy);
+	for (size_t i = 0; r == 0 && root && i < profile->protect.n; i++) {
+		const char *name = profile->protect.v[i];
+
+		if (strcmp(name, PROFILE_PROTECT_GIT) == 0)
+			protect_git(policy, i);
+		else
+			r = policy_protect(arena, policy, arena_printf(arena, "%s/%s", root, name),
+					   i);
+	}
 	return r;
 }
 

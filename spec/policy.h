@@ -23,7 +23,7 @@ struct path_rule {
 	const char *feature;	  /* report name: "workspace", "roots[0]" */
 	const char *pointer;	  /* in the profile: "/workspace", "/roots/0" */
 	const char *path_pointer; /* of its path: "/workspace/root", "/roots/0/path" */
-	bool is_protected;	  /* an entry of protect, not a root */
+	bool is_protected;	  /* of an entry of protect (@git apart: plan.h), not a root */
 	bool is_socket;		  /* an entry of unixSockets, not a root */
 };
 
@@ -40,6 +40,9 @@ struct policy {
 	struct path_rule *paths;       /* workspace and roots, sorted by path */
 	size_t paths_n;
 	bool host_read, host_write;
+	bool keeps_names;  /* of protect, whether or not they are there */
+	bool protects_git; /* "@git", in a workspace that may be written */
+	size_t git_index;  /* of it in protect */
 	bool network_allowed;
 	bool isolated_home;
 	uint64_t scratch_bytes;
@@ -70,6 +73,12 @@ const struct path_rule *policy_enclosing(const struct policy *policy, size_t n);
 
 /* The rule closes something of what is around it. */
 bool policy_is_carve_out(const struct policy *policy, size_t n);
+
+/*
+ * Protect path (canonical): no root in it may be written, and where the place could be, it gets a
+ * rule of its own, for which policy->paths has room. index: of the entry in protect. -ENOMEM.
+ */
+int policy_protect(struct arena *arena, struct policy *policy, const char *path, size_t index);
 
 /* The boundaries that full draws and part does not, require apart. */
 uint32_t policy_left_out(const struct profile *full, const struct profile *part);

@@ -36,11 +36,11 @@ static bool is_closed(const struct policy *policy, size_t n)
 bool carve_watch_is_needed(const struct plan *plan)
 {
 	const struct policy *policy = plan->policy;
-	bool needed = false;
+	bool needed = policy->protects_git || policy->keeps_names;
 
-	for (size_t i = 0; plan->view.kind != VIEW_NONE && !needed && i < policy->paths_n; i++)
+	for (size_t i = 0; !needed && i < policy->paths_n; i++)
 		needed = is_closed(policy, i);
-	return needed;
+	return needed && plan->view.kind != VIEW_NONE;
 }
 
 bool carve_watch_kills(const struct policy *policy)

@@ -20,8 +20,11 @@ enum carve_watch_fd {
 };
 _Static_assert(sizeof(((struct run *)0)->watch_fds) == CARVE_WATCH_FDS * sizeof(int), "one each");
 
-/* Has the plan a carve-out, and so something to watch? */
+/* Has the plan a carve-out, or may the tree make it have one, and so something to watch? */
 bool carve_watch_is_needed(const struct plan *plan);
+
+/* In the runtime: run->plan becomes one with what the child made of protect. (view_protect.c) */
+int carve_watch_adopt(struct run *run, struct sbx_error *err);
 
 /* A detached one ends the container, instead of being put back: onDetach says so, or leaves it open
  * where one is closed for reading. */

@@ -45,6 +45,9 @@ enum stage {
 };
 
 struct cgroup;
+struct placeholder_owner;
+
+#define PROTECTED_BYTES ((size_t)2 << 20)
 
 /* What a set-up in progress holds. Runtime and child each have their own copy after the clone. */
 struct run {
@@ -63,8 +66,12 @@ struct run {
 	int landlock_fd;   /* ruleset */
 	/* under a profile: the source of each plan mount, as it was judged (mount_source.h) */
 	struct mount_source *mount_sources;
-	int *mount_fds;		/* prepared sources, one per plan mount, -EBADF where none */
-	uint64_t *mount_ids;	/* child, under a profile: of each plan mount, 0: none */
+	int *mount_fds;	     /* prepared sources, one per plan mount, -EBADF where none */
+	uint64_t *mount_ids; /* child, under a profile: of each plan mount, 0: none */
+	/* shared with the child, which tells in it what it made of protect (view_protect.c) */
+	char *protected_paths;
+	/* who makes placeholders (placeholder.h); NULL: nobody needs any */
+	const struct placeholder_owner *placeholders;
 	struct cgroup *cgroup;	/* the container's group (cgroup/cgroup.h), resolved before the
 				   first stage, made at STAGE_PREPARE, and saved to the state store
 				   before and after that; NULL: none */

@@ -39,4 +39,7 @@ void run_close(struct run *run)
 	if (run->child_told)
 		munmap(run->child_told, sizeof(*run->child_told));
 	run->child_told = NULL;
+	if (run->protected_paths)
+		munmap(run->protected_paths, PROTECTED_BYTES);
+	run->protected_paths = NULL;
 }

@@ -329,6 +329,7 @@ static int await_created(struct sequence *seq, struct sbx_error *err)
 		} else if (rc == 0 && msg.type == MSG_WATCH && wants_watch) {
 			memcpy(run->watch_fds, msg.fds, sizeof(run->watch_fds));
 			wants_watch = false;
+			rc = carve_watch_adopt(run, err);
 		} else if (rc == 0) {
 			return msg.type == MSG_CREATED && !wants_terminal && !wants_watch
 				       ? 0

@@ -113,6 +113,16 @@ bool view_holds_files(const struct mount_line *line);
 /* SBX_E_UNSAFE_PATH: another program moved what was at path meanwhile. */
 int view_fail_moved(const char *path, struct sbx_error *err);
 
+/*
+ * Make rules of what the profile protects, as it is in the source tree: @git's names, and
+ * placeholders for what is absent. b->plan is a copy with them from here on. SBX_E_UNSAFE_PATH,
+ * SBX_E_UNSUPPORTED, SBX_E_RESOURCE_LIMIT.
+ */
+int view_protect(struct view_build *b, struct sbx_error *err);
+
+/* Before the clone, for it: run->protected_paths. */
+int view_protect_prepare(struct run *run, struct sbx_error *err);
+
 /* Open every root: it exists, no component is a link, its file system is one that a value may
  * cover, no writable one is a second name of what is read-only, and no mount of the bundle comes
  * into one by a link. SBX_E_INVALID_PROFILE or SBX_E_UNSAFE_PATH with the pointer. */

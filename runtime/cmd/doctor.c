@@ -7,11 +7,12 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/cmd/cmds.h"
 #include "runtime/cmd/output.h"
+#include "runtime/journal.h"
 #include "spec/json_write.h"
 
 static const struct option_row rows[] = {
 	{"json", 0, OPTION_FLAG, NULL, "print JSON"},
-	{"repair", 0, OPTION_FLAG, NULL, "sweep what crashes left (not built yet)"},
+	{"repair", 0, OPTION_FLAG, NULL, "remove what crashes left on the host"},
 };
 
 static void write_json(struct buf *out, const struct doctor_finding *findings, size_t n)
@@ -42,6 +43,23 @@ static void write_text(struct buf *out, const struct doctor_finding *findings, s
 	}
 }
 
+/* Placeholders of containers that are gone: says how many, and fails where one stays. */
+static int repair(struct sbx_error *err)
+{
+	cleanup_buf struct buf out = BUF_INIT;
+	cleanup_fd int journal = journal_open(false, err);
+	size_t removed = 0, left = 0;
+	int rc = journal < 0 ? journal : placeholder_sweep(journal, &removed, &left);
+
+	if (rc < 0 && rc != -ENOENT)
+		return journal < 0 ? rc
+				   : sbx_fail(err, SBX_E_SYSTEM, -rc,
+					      "read the journal of placeholders");
+	buf_printf(&out, "placeholders: %zu removed, %zu left\n", removed, left);
+	rc = output_print(&out, err);
+	return rc < 0 ? rc : left > 0;
+}
+
 /* Exit status 1 where something does not work, so that a script can ask. */
 static int run_doctor(const struct invocation *in, struct sbx_error *err)
 {
@@ -52,7 +70,7 @@ static int run_doctor(const struct invocation *in, struct sbx_error *err)
 	int rc;
 
 	if (invocation_flag(in, "repair"))
-		return sbx_fail(err, SBX_E_UNSUPPORTED, 0, "doctor --repair is not built yet");
+		return repair(err);
 	n = doctor_examine(findings);
 	for (size_t i = 0; i < n; i++)
 		all = all && findings[i].works;

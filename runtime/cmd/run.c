@@ -75,7 +75,7 @@ static int start_made(struct container *c, struct foreground *fg, struct sbx_err
 	if (rc < 0) {
 		sequence_undo(&c->run);
 		monitor_await_end(&c->state);
-		store_remove_container(&c->store, c->state.id, NULL);
+		container_forget(c, c->state.id, NULL);
 	}
 	return rc;
 }

@@ -1,5 +1,5 @@
 # Attack 3: a descriptor that the caller left open walks past every mount. (The carve-outs of this
-# attack are in ../bats/carve.bats; `@git` is refused by name in this release.)
+# attack are in ../bats/carve.bats and 17_git.bats.)
 load ../bats/helpers
 load attacks
 
@@ -139,10 +139,4 @@ run_listening() {
 		"$SBX_RUNTIME" --root "$ROOT" run --preserve-fds 1 --bundle "$BUNDLE" "$ID"
 	assert_status 0
 	assert_output $'piped\ninput'
-}
-
-@test 'attack 3: @git is refused by name until it is built' {
-	use_profile '.protect = ["@git"]'
-	run_container
-	assert_error protect
 }

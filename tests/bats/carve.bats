@@ -133,10 +133,7 @@ tries=$moves'cd /workspace/a
 	assert_output $'wrote\nreplaced\ninner\nparent\ny'
 }
 
-@test 'protect: what is missing, a link, a second name refuse the container' {
-	use_profile '.protect = ["missing/name"]'
-	run_container
-	assert_error 'protect "/workspace/missing/name": it does not exist'
+@test 'protect: a link, a second name refuse the container' {
 	ln -s a "$WS/link"
 	use_profile '.protect = ["link/b"]'
 	run_container

@@ -96,14 +96,16 @@ direct() {
 	refute_line 'BASH_ENV=/x'
 }
 
-@test 'a repository: what is in .git stays as it is' {
+@test 'a repository: what is run or believed of .git stays as it is' {
 	local script='echo x 2>/dev/null >.git/hooks/pre-commit && echo hook
-		mv .git .moved 2>/dev/null && echo moved; echo x >file; cat .git/config'
+		mv .git .moved 2>/dev/null && echo moved; echo x >.git/index; cat .git/config'
 
 	mkdir -p "$WS/.git/hooks"
-	echo mine >"$WS/.git/config"
+	echo "[mine]" >"$WS/.git/config"
 	direct -- sh -c "$script"
-	assert_output mine
+	assert_output "[mine]"
+	assert_same 'on the host' x "$(cat "$WS/.git/index")"
+	assert_same 'and no more' $'config\nhooks\nindex' "$(ls -A "$WS/.git")"
 	rm -r "$WS/.git"
 	direct -- sh -c "mkdir -p .git/hooks; echo own >.git/config; $script" # control
 	assert_line hook

@@ -52,7 +52,6 @@ static enum sbx_code refusal(const char *profile_text, struct sbx_error *err)
 static void test_unbuilt(void **state)
 {
 	static const char *const rows[][2] = {
-		{"/protect", PROFILE("'protect':['@git']")},
 		{"/network/rules",
 		 PROFILE("'network':{'rules':[{'target':'tcp:a:1','access':'allow'}]}")},
 		{"/network/rules",

@@ -174,6 +174,41 @@ static void report_carve_outs(const struct plan *plan, struct report *report)
 	}
 }
 
+/* In general words: the report comes before the tree is looked at. */
+static void report_git(const struct plan *plan, struct report *report)
+{
+	const struct policy *policy = plan->policy;
+	char feature[64];
+
+	if (!policy->protects_git)
+		return;
+	snprintf(feature, sizeof(feature), "protect[%zu].write", policy->git_index);
+	report_add(report, feature, "mount", OUTCOME_NARROWED, WRITE_BIT,
+		   "read-only: hooks, configuration and what leads to them, of the workspace's "
+		   "own repository as git's metadata lists it when the container is made; not "
+		   "covered: a repository that is not there then, nested ones that it does not "
+		   "list, programs in the workspace that its configuration names, what an "
+		   "unfinished operation (rebase) will run");
+	report_add(report, "carveOuts", "mount+monitor", OUTCOME_NARROWED, WRITE_BIT,
+		   "what @git names is closed inside of what is open: no process of the "
+		   "container undoes that; where one outside puts another object at such a name "
+		   "it is %s a moment later",
+		   carve_watch_kills(policy) ? "killed" : "closed again");
+}
+
+/* Where a name may be absent, it is kept by an object on the host. */
+static void report_placeholders(const struct plan *plan, struct report *report)
+{
+	const struct policy *policy = plan->policy;
+
+	for (size_t i = 0; i < policy->paths_n; i++)
+		if (policy->paths[i].is_protected)
+			report_add(report, "placeholders", "mount", OUTCOME_ENFORCED, 0,
+				   "where %s is absent, an empty one stands in the workspace as "
+				   "long as the container",
+				   policy->paths[i].path);
+}
+
 static void report_host(const struct plan *plan, struct report *report)
 {
 	const struct plan_view *view = &plan->view;
@@ -373,6 +408,8 @@ static int view_plan(struct plan *plan, struct report *report, struct sbx_error 
 	report_poststart(plan, report);
 	report_rules(plan, report);
 	report_carve_outs(plan, report);
+	report_git(plan, report);
+	report_placeholders(plan, report);
 	report_proc(plan, report);
 	if (view_mount_at(plan, "/dev/shm") && !view_mounts_new(plan, "/dev/shm", "tmpfs"))
 		report_add(report, "shm", "mount", OUTCOME_NARROWED, 0,
@@ -398,6 +435,8 @@ static int view_prepare(struct run *run, struct sbx_error *err)
 		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "prepare the view");
 	r = view_facts_gather(run, facts, err);
 	if (r == 0)
+		r = view_protect_prepare(run, err);
+	if (r == 0)
 		*room_slot(run, &room_view) = facts;
 	return r;
 }
@@ -412,12 +451,16 @@ static int prepare_devices(struct view_build *b, struct sbx_error *err)
 
 static int build(struct view_build *b, struct sbx_error *err)
 {
-	int r = prepare_devices(b, err);
+	int r = 0;
 
-	if (r == 0 && b->plan->mounts.n)
+	if (b->plan->mounts.n)
 		r = room_mounts_make_read_only(b->run, err);
 	if (r == 0)
 		r = view_mounts_read(b, err);
+	if (r == 0)
+		r = view_protect(b, err);
+	if (r == 0)
+		r = prepare_devices(b, err);
 	if (r == 0)
 		r = view_roots_open(b, err);
 	if (r == 0)

@@ -200,12 +200,30 @@ static int own_add(struct gather *g, const char *path, bool strict)
 	return r < 0 ? r : own_add_real(g, real, strict);
 }
 
-static int own_add_below(struct gather *g, const char *folder, const char *name)
-{
-	char path[PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s/%s", folder, name);
+/* Below "/" or a folder that the environment names; root's own have fixed names. */
+static const struct {
+	const char *variable, *name;
+	bool of_root_too;
+} own_folders[] = {
+	{NULL, "run/sbx-runtime", true},
+	{NULL, "etc/sbx-runtime", true},
+	{NULL, "var/lib/sbx-runtime", true},
+	{"XDG_STATE_HOME", "sbx-runtime", true},
+	{"HOME", ".local/state/sbx-runtime", true},
+	{"XDG_RUNTIME_DIR", "sbx-runtime", false},
+	{"XDG_CONFIG_HOME", "sbx-runtime", false},
+	{"HOME", ".config/sbx-runtime", false},
+};
 
-	if (n < 0 || (size_t)n >= sizeof(path))
+static int own_add_folder(struct gather *g, size_t row)
+{
+	const char *variable = own_folders[row].variable, *name = own_folders[row].name;
+	const char *folder = variable ? getenv(variable) : "";
+	char path[PATH_MAX];
+
+	if (!folder || (variable && !*folder) ||
+	    (g->plan->host->euid == 0 && !own_folders[row].of_root_too) ||
+	    join(path, folder, name) < 0)
 		return 0;
 	return own_add(g, path, true);
 }
@@ -268,23 +286,14 @@ static int own_add_named(struct gather *g)
 static int own_collect(struct gather *g)
 {
 	const struct plan_options *options = &g->plan->options;
-	const char *runtime_dir = getenv("XDG_RUNTIME_DIR"), *home = getenv("HOME");
-	const char *config = getenv("XDG_CONFIG_HOME");
-	bool is_root = g->plan->host->euid == 0;
-	int r = own_add(g, "/run/sbx-runtime", true);
+	int r = 0;
 
-	if (r == 0)
-		r = own_add(g, "/etc/sbx-runtime", true);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(own_folders); i++)
+		r = own_add_folder(g, i);
 	if (r == 0)
 		r = own_add(g, options->state_root, true);
 	if (r == 0)
 		r = own_add_named(g);
-	if (r == 0 && !is_root && runtime_dir && *runtime_dir)
-		r = own_add_below(g, runtime_dir, "sbx-runtime");
-	if (r == 0 && !is_root && config && *config)
-		r = own_add_below(g, config, "sbx-runtime");
-	if (r == 0 && !is_root && home && *home)
-		r = own_add_below(g, home, ".config/sbx-runtime");
 	if (r == 0)
 		r = own_add(g, options->bundle, false);
 	return r < 0 ? r : own_add_program(g);

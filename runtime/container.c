@@ -63,14 +63,6 @@ void container_release(struct container *c)
 	arena_release(&c->arena);
 }
 
-int container_forget(struct container *c, const char *id, struct sbx_error *err)
-{
-	int rc = store_remove_container(&c->store, id, err);
-
-	journal_sweep();
-	return rc;
-}
-
 /* ---- create ---- */
 
 /* A user of whom /etc/passwd knows nothing is told by number. */

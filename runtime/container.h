@@ -105,7 +105,8 @@ int container_load_policy(struct container *c, struct sbx_error *err);
 /* Kill what is left, remove the cgroup, run poststop hooks, remove the directory. */
 int container_destroy(struct container *c, struct sbx_error *err);
 
-/* The last step of every end: the container's folder, and then what it kept names free with. */
+/* The last step of every end: the container's folder, and then what it kept names free with.
+ * (journal.c) */
 int container_forget(struct container *c, const char *id, struct sbx_error *err);
 
 /* The OCI state object for a hook (sequence_events.hook_state). */

@@ -90,15 +90,24 @@ int journal_enter(struct container *c, struct sbx_error *err)
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "store the key of the journal") : 0;
 }
 
-void journal_sweep(void)
+/* Remove what containers left that are no more. What fails is told in the log. */
+static void sweep(void)
 {
 	struct sbx_error why = {0};
 	cleanup_fd int fd = journal_open(false, &why);
 	int rc = fd < 0 ? fd : placeholder_sweep(fd, NULL, NULL);
 
-	if (rc == -ENOENT)
-		return;
-	if (rc < 0)
+	if (fd < 0 && rc != -ENOENT)
+		log_info("no journal of placeholders: %s", why.message); /* so none was noted */
+	else if (rc < 0 && rc != -ENOENT)
 		log_warning("placeholders of containers that are gone are not looked for: %s",
-			    fd < 0 ? why.message : strerrordesc_np(-rc));
+			    strerrordesc_np(-rc));
+}
+
+int container_forget(struct container *c, const char *id, struct sbx_error *err)
+{
+	int rc = store_remove_container(&c->store, id, err);
+
+	sweep();
+	return rc;
 }

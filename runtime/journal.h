@@ -16,7 +16,4 @@ int journal_open(bool create, struct sbx_error *err);
  * c->placeholders. No journal is no error: whether one is needed is seen in the tree. */
 int journal_enter(struct container *c, struct sbx_error *err);
 
-/* Remove what containers left that are no more. What fails is told in the log. */
-void journal_sweep(void);
-
 #endif

@@ -30,6 +30,9 @@ struct view_facts {
  * or settings, or where a root lies in what must be covered. */
 int view_facts_gather(const struct run *run, struct view_facts *facts, struct sbx_error *err);
 
+/* The part of it for the host's own root: which folders are to be empty. */
+int view_hidden_gather(const struct plan *plan, struct view_facts *facts, struct sbx_error *err);
+
 /* destination is a file that engines bind into every container: no folder with sockets. */
 bool view_is_single_file(const char *destination);
 

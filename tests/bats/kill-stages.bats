@@ -54,12 +54,13 @@ delete_and_check() {
 
 	cgroup_has pids || skip_host 'no pids controller'
 	attack_setup
-	use_profile '.limits = {pids: 50}'
+	use_profile '.limits = {pids: 50} | .protect = [".envrc", ".vscode/tasks.json"]'
 	list_stages
 	while read -r side name; do
 		echo "# runtime killed at $name"
 		at_stage --at "$name"
 		delete_and_check
+		assert_equal "$(ls -A "$WS")" '' # nor a placeholder
 	done <"$BATS_TEST_TMPDIR/rows"
 }
 
@@ -148,7 +149,7 @@ exec execve'
 
 	[ -e "$table" ] || skip_host 'the tests stand without the sources'
 	attack_setup
-	use_profile
+	use_profile '.protect = [".envrc"]'
 	list_stages
 	cut -d' ' -f2- "$BATS_TEST_TMPDIR/rows" >"$BATS_TEST_TMPDIR/killed"
 	sed 's/ [a-z0-9_]*$//' <<<"$BEHIND" >>"$BATS_TEST_TMPDIR/killed"

@@ -11,9 +11,9 @@
  * read-only and private in one sweep, then the clones are put in their places: nothing that was
  * forgotten stays writable. Landlock repeats the same rules on objects (rooms/landlock.c).
  *
- * view_own.c looks at the host beforehand, view_mounts.c at what the tree is made of, view_roots.c
- * at what the profile opens of it; view_tree.c, view_closure.c and view_write.c hold the steps,
- * view_parts.c is how a folder comes into the container's tree.
+ * view_own.c and view_hidden.c look at the host beforehand, view_mounts.c at what the tree is made
+ * of, view_roots.c at what the profile opens of it; view_tree.c, view_closure.c and view_write.c
+ * hold the steps, view_parts.c is how a folder comes into the container's tree.
  */
 #include <errno.h>
 #include <sched.h>

@@ -105,6 +105,23 @@ TRIES='try() { name=$1; shift; "$@" 2>/dev/null && echo "$name"; true; }
 	assert_same 'on the host' c "$(git config a.b)"
 }
 
+@test 'two containers in one repository: each has its names, the last one removes them' {
+	make_repository
+	"$SBX_RUNTIME" --root "$ROOT" run -- sh -c 'echo >started; until [ -e go ]; do sleep 0.05; done
+		echo x 2>/dev/null >.git/commondir && echo wrote; git status --short' >"$BATS_TEST_TMPDIR/out" 3>&- &
+	pid=$!
+	wait_until 5 test -e started
+	inside 'echo x 2>/dev/null >.git/commondir && echo wrote; git commit -q --allow-empty -m second'
+	assert_status 0
+	assert_output ''
+	assert_same 'still there' . "$(cat .git/commondir)"
+	touch go
+	wait $pid
+	assert_same 'the first' $'?? go\n?? started' "$(cat "$BATS_TEST_TMPDIR/out")"
+	[ ! -e .git/commondir ] && [ ! -e .git/config.worktree ]
+	assert_same 'the journal' '' "$(journal)"
+}
+
 @test 'linked working trees, submodules, and folders that core.hooksPath and includes name' {
 	make_repository ../lib
 	make_repository

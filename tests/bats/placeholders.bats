@@ -60,6 +60,15 @@ ws() {
 	assert_same 'the journal' '' "$(journal)"
 }
 
+@test 'it belongs to the owner of its folder; what is put in stays' {
+	chown 1000:1000 "$WS"
+	keeper "$ID"
+	assert_same 'who and how' $'1000 644\n1000 755' "$(stat -c '%u %a' "$WS/.envrc" "$WS/.vscode")"
+	echo mine >"$WS/.vscode/x"
+	sbx delete --force "$ID"
+	assert_same 'left' './.vscode ./.vscode/x ' "$(ws)"
+}
+
 @test 'a name that git would take for a repository is never kept: refused' {
 	for name in .git .git/hooks a/.git/config; do
 		use_profile '.protect = [$n]' --arg n "$name"

@@ -62,6 +62,7 @@ struct cmd {
 	size_t rows_n;
 	int min_operands, max_operands; /* max -1: any */
 	bool needs_own_image;		/* enters or makes a container: self_image.h */
+	const char *own_image_option;	/* the same, with this word on the command line alone */
 	bool handles_processes;		/* signals or awaits them: by pidfd alone */
 	bool stop_at_operand;		/* options end at the first operand (exec, run --) */
 	int failure_status;		/* exit status of a failure: 1, exec 255 */

@@ -424,12 +424,12 @@ int container_start(struct container *c, int sync_fd, struct sbx_error *err)
 	if (rc == 0)
 		rc = monitor_tell_start(&c->state, err);
 	if (rc == 0)
-		rc = sequence_start(sync_fd, c->state.pid, &events, err);
+		rc = sequence_start(sync_fd, c->state.pid, &events, &c->state.landlock_seen, err);
 	if (rc == -ECONNRESET) /* before its last word */
 		rc = fail_execution(&c->state, err);
 	if (rc == 0)
 		rc = check_executed(&c->state, err);
-	if (rc == 0 && !is_ours)
+	if (rc == 0 && (!is_ours || c->state.landlock_seen))
 		store_started(c);
 	if (rc == 0)
 		sequence_settle(&c->run);

@@ -318,6 +318,15 @@ static int answer(bool version, bool help, struct global_options *global, struct
 	return finish(global, err, rc, 1);
 }
 
+/* A word that is the value of another option costs an execve. */
+static bool needs_own_image(const struct cmd *cmd, char *const *argv)
+{
+	for (; cmd->own_image_option && *argv; argv++)
+		if (strncmp(*argv, cmd->own_image_option, 4) == 0)
+			return true;
+	return cmd->needs_own_image;
+}
+
 int main(int argc, char **argv)
 {
 	struct option_values values[ARRAY_SIZE(global_rows)] = {0};
@@ -358,7 +367,7 @@ int main(int argc, char **argv)
 		rc = unknown_verb(argv[operand], &err);
 	if (rc < 0)
 		wrong_use("", "", &err);
-	if (rc == 0 && cmd && cmd->needs_own_image)
+	if (rc == 0 && cmd && needs_own_image(cmd, argv + operand))
 		rc = self_image_ensure(argv, &err);
 	if (rc == 0 && cmd)
 		rc = run_verb(cmd, &global, argc - operand, argv + operand, &failure_status, &err);

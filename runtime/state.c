@@ -84,6 +84,9 @@ static const struct decode_row rows[] = {
 	 .offset = offsetof(struct document, state.owner)}, /* may be empty */
 	{.name = "started", .kind = DECODE_BOOL, MEMBER(state.started)},
 	{.name = "confined", .kind = DECODE_BOOL, MEMBER(state.confined)},
+	{.name = "landlockSeen",
+	 .kind = DECODE_BOOL,
+	 .offset = offsetof(struct document, state.landlock_seen)}, /* not of older releases */
 	{.name = "terminal", .kind = DECODE_BOOL, MEMBER(state.has_terminal)},
 	{.name = "poststart", .kind = DECODE_BOOL, MEMBER(state.has_poststart)},
 	{.name = "poststop", .kind = DECODE_BOOL, MEMBER(state.has_poststop)},
@@ -180,6 +183,7 @@ void state_write(struct json_writer *w, const struct container_state *state)
 	json_write_string(w, "owner", or_empty(state->owner));
 	json_write_bool(w, "started", state->started);
 	json_write_bool(w, "confined", state->confined);
+	json_write_bool(w, "landlockSeen", state->landlock_seen);
 	json_write_bool(w, "terminal", state->has_terminal);
 	json_write_bool(w, "poststart", state->has_poststart);
 	json_write_bool(w, "poststop", state->has_poststop);

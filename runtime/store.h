@@ -56,6 +56,7 @@ struct container_state {
 	const char *owner;
 	bool started; /* stored behind the fact: state_is_started() */
 	bool confined;
+	bool landlock_seen; /* the first process saw its Landlock domain refuse, before execve */
 	bool has_terminal;
 	bool has_poststart, has_poststop; /* hooks: else config.json need not be read for them */
 	bool has_intel_rdt;		  /* config.json says which class */

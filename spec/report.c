@@ -282,8 +282,17 @@ int report_check_stored(const struct report *report, const char *data, size_t le
 			names, why);
 }
 
-int report_rewrite(struct json_writer *w, const char *data, size_t len, bool alive,
-		   struct sbx_error *err)
+int report_read_bits(const char *data, size_t len, uint32_t *ret_bits, struct sbx_error *err)
+{
+	cleanup_arena struct arena arena;
+	struct json_node *stored = NULL;
+
+	arena_init(&arena, STORED_ARENA_BYTES);
+	return parse_stored(&arena, data, len, &stored, ret_bits, err);
+}
+
+int report_rewrite(struct json_writer *w, const char *data, size_t len, uint32_t holding,
+		   const struct proof *proof, struct sbx_error *err)
 {
 	cleanup_arena struct arena arena;
 	struct json_node *stored = NULL;
@@ -296,9 +305,11 @@ int report_rewrite(struct json_writer *w, const char *data, size_t len, bool ali
 		return r;
 	json_begin_object(w, NULL);
 	for (const struct json_node *child = stored->child; child; child = child->next)
-		if (strcmp(child->key, "now") != 0)
+		if (strcmp(child->key, "now") != 0 && strcmp(child->key, "verify") != 0)
 			json_write_node(w, child->key, child);
-	write_now(w, alive ? bits : 0);
+	write_now(w, bits & holding);
+	if (proof)
+		proof_write(w, "verify", proof, bits);
 	json_end_object(w);
 	return buf_failed(w->out) ? sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "print the report") : 0;
 }

@@ -13,6 +13,7 @@
 
 #include "spec/json_write.h"
 #include "spec/profile.h"
+#include "spec/proof.h"
 
 enum outcome { OUTCOME_ENFORCED, OUTCOME_NARROWED, OUTCOME_UNENFORCED, OUTCOME_UNKNOWN };
 
@@ -57,12 +58,15 @@ void report_write(struct json_writer *w, const char *key, const struct report *r
 		  uint32_t now_bits);
 
 /*
- * A stored report again, as create wrote it but for "now": the stored guaranteeBits while the
- * container is alive, else 0. Members that this release does not know are kept.
- * SBX_E_INVALID_STATE_FILE where data is no report.
+ * A stored report again, as create wrote it but for "now": those of the stored guaranteeBits that
+ * are in holding; and, where proof is not NULL, "verify". Members that this release does not know
+ * are kept. SBX_E_INVALID_STATE_FILE where data is no report.
  */
-int report_rewrite(struct json_writer *w, const char *data, size_t len, bool alive,
-		   struct sbx_error *err);
+int report_rewrite(struct json_writer *w, const char *data, size_t len, uint32_t holding,
+		   const struct proof *proof, struct sbx_error *err);
+
+/* The guaranteeBits of a stored report. SBX_E_INVALID_STATE_FILE as above. */
+int report_read_bits(const char *data, size_t len, uint32_t *ret_bits, struct sbx_error *err);
 
 /*
  * SBX_E_GUARANTEE_UNAVAILABLE where a bit of a stored report is not reached by this one: a further

@@ -159,6 +159,7 @@ struct plan_options {
 	int listen_fds;
 	const char *console_socket;
 	bool detached;
+	bool probed; /* exec: a probe in place of a program (probe.h) */
 	bool reaper; /* the program is the child of a first process of ours (reaper.h) */
 };
 

@@ -8,6 +8,7 @@
 
 #include "backends/linux/carve_watch.h"
 #include "backends/linux/protocol.h"
+#include "backends/linux/probe/probe.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/text.h"
 
@@ -25,6 +26,8 @@ static const struct msg_row rows[] = {
 	{MSG_LISTENER, "listener", 0, 1},
 	{MSG_LISTENING, "listening", 0, 0},
 	{MSG_ERROR, "error", sizeof(struct sbx_error), 0},
+	{MSG_CONFINED, "confined", 0, 0},
+	{MSG_PROBED, "probed", sizeof(struct probe_message), 0},
 };
 
 const struct msg_protocol linux_protocol = {"set-up", rows, ARRAY_SIZE(rows)};

@@ -32,6 +32,8 @@ enum linux_message {
 	MSG_LISTENER,	/* child to runtime: a seccomp listener, at whatever point it exists */
 	MSG_LISTENING,	/* runtime to child: it has been passed on */
 	MSG_ERROR,	/* child to runtime: a struct sbx_error, then the child exits */
+	MSG_CONFINED,	/* child to runtime, under a profile: Landlock was seen to refuse */
+	MSG_PROBED,	/* report --verify: what the probe came to (probe.h) */
 };
 
 struct message_pid {

@@ -90,6 +90,8 @@ struct run {
 	uint32_t boundary[3]; /* links, addresses, routes when the network was made */
 	bool cwd_entered;     /* child: the working directory is entered already */
 	bool is_exec;	      /* rows of exec, not of create */
+	bool landlock_seen;   /* child: the domain refused what had worked just before */
+	struct probe *probe;  /* exec: tries what the payload can do, and executes nothing; NULL */
 	void *room_data[28];  /* prepared data per room, index = position in the room table */
 };
 

@@ -20,6 +20,7 @@
 #include "backends/linux/carve_watch.h"
 #include "backends/linux/hook_group.h"
 #include "backends/linux/death.h"
+#include "backends/linux/probe/probe.h"
 #include "backends/linux/protocol.h"
 #include "backends/linux/sequence.h"
 #include "backends/linux/spawn.h"
@@ -78,6 +79,11 @@ static bool filters_late(const struct plan *plan)
 static bool is_confined(const struct plan *plan)
 {
 	return plan->policy->confined;
+}
+
+static bool is_probed(const struct plan *plan)
+{
+	return plan->options.probed;
 }
 
 /* ---- actions: what is no single room's business ---- */
@@ -224,7 +230,7 @@ static int close_descriptors(struct sequence *seq, struct sbx_error *err)
 {
 	struct run *run = seq->run;
 	int passed = run->plan->options.listen_fds + run->plan->options.preserve_fds;
-	int keep[4], rc;
+	int keep[5], rc;
 	size_t n = 0;
 
 	log_set_sink(-1, LOG_FORMAT_TEXT, LOG_LEVEL_ERROR);
@@ -235,6 +241,8 @@ static int close_descriptors(struct sequence *seq, struct sbx_error *err)
 		keep[n++] = run->start_fd;
 	if (run->landlock_fd >= 3 + passed)
 		keep[n++] = run->landlock_fd;
+	if (run->probe && run->probe->places_fd >= 3 + passed)
+		keep[n++] = run->probe->places_fd;
 	qsort(keep, n, sizeof(keep[0]), compare_fds);
 	/* In exec the container's /proc does not show us: we are not in its pid namespace yet. */
 	rc = fd_close_from(run->proc_fd < 0 ? AT_FDCWD : run->proc_fd, 3 + passed, keep, n);
@@ -367,6 +375,40 @@ static int enter_container(struct sequence *seq, struct sbx_error *err)
 	return 0;
 }
 
+/* The evidence of the first process, for report --verify. A start that was killed needs none. */
+static int tell_confined(struct sequence *seq, struct sbx_error *err)
+{
+	(void)err;
+	if (seq->run->landlock_seen)
+		(void)protocol_send(seq->run->sync_fd, MSG_CONFINED, NULL, 0);
+	return 0;
+}
+
+static int make_probe_places(struct sequence *seq, struct sbx_error *err)
+{
+	return probe_make_places(seq->run, err);
+}
+
+static int probe_unconfined(struct sequence *seq, struct sbx_error *err)
+{
+	(void)err;
+	probe_before_landlock(seq->run);
+	return 0;
+}
+
+static int probe_unfiltered(struct sequence *seq, struct sbx_error *err)
+{
+	(void)err;
+	probe_before_filter(seq->run);
+	return 0;
+}
+
+static int probe_all(struct sequence *seq, struct sbx_error *err)
+{
+	(void)err;
+	probe_finish(seq->run);
+}
+
 /* ---- the tables ---- */
 
 /* clang-format off */
@@ -413,7 +455,8 @@ static const struct stage_row create_rows[] = {
 	{"await created", STAGE_CREATED, SIDE_RUNTIME, .action = await_created},
 	{"boundary", STAGE_BOUNDARY, SIDE_CHILD, .rooms = {&room_network}},
 	{"start hooks", STAGE_HOOKS_START, SIDE_CHILD, .action = run_start_hooks},
-	{"landlock", STAGE_LANDLOCK, SIDE_CHILD, .when = is_confined, .rooms = {&room_landlock}},
+	{"landlock", STAGE_LANDLOCK, SIDE_CHILD, .when = is_confined, .rooms = {&room_landlock},
+	 .action = tell_confined},
 	{"filter", STAGE_SECCOMP, SIDE_CHILD, .when = filters_late, .rooms = {&room_seccomp}},
 	{"exec", STAGE_EXEC, SIDE_CHILD, .rooms = {&room_payload}},
 };
@@ -428,6 +471,7 @@ static const struct stage_row exec_rows[] = {
 	{"listener", STAGE_NAMESPACES, SIDE_CHILD, .when = room_filters_early, .rooms = {&room_seccomp}},
 	{"join", STAGE_NAMESPACES, SIDE_CHILD, .action = enter_container},
 	{"namespace root", STAGE_NAMESPACES, SIDE_CHILD, .rooms = {&room_userns}},
+	{"probe places", STAGE_MOUNTS, SIDE_CHILD, .when = is_probed, .action = make_probe_places},
 	{"terminal", STAGE_MOUNTS, SIDE_CHILD, .rooms = {&room_tty}},
 	{"limits", STAGE_LIMITS, SIDE_CHILD,
 	 .rooms = {&room_rlimits, &room_sched, &room_mempolicy, &room_keyring, &room_lsm,
@@ -438,6 +482,7 @@ static const struct stage_row exec_rows[] = {
 	{"pass terminal", STAGE_TTY, SIDE_CHILD, .action = pass_terminal},
 	/* With a terminal it replaces 0-2 here: the caller's own are not the payload's to see. */
 	{"descriptors", STAGE_DESCRIPTORS, SIDE_CHILD, .rooms = {&room_tty}, .action = close_descriptors},
+	{"probe without landlock", STAGE_LANDLOCK, SIDE_CHILD, .when = is_probed, .action = probe_unconfined},
 	{"landlock", STAGE_LANDLOCK, SIDE_CHILD, .when = is_confined, .rooms = {&room_landlock}},
 	{"created", STAGE_CREATED, SIDE_CHILD, .action = wait_for_start},
 	{"await created", STAGE_CREATED, SIDE_RUNTIME, .action = await_created},
@@ -451,7 +496,9 @@ static const struct stage_row exec_rows[] = {
 	{"fork", STAGE_SPAWN, SIDE_CHILD, .action = fork_payload},
 	{"forked", STAGE_FORKED, SIDE_CHILD, .rooms = {&room_rlimits, &room_sched}},
 	{"session", STAGE_TTY, SIDE_CHILD, .rooms = {&room_tty}},
+	{"probe without filter", STAGE_SECCOMP, SIDE_CHILD, .when = is_probed, .action = probe_unfiltered},
 	{"filter", STAGE_SECCOMP, SIDE_CHILD, .when = filters_late, .rooms = {&room_seccomp}},
+	{"probe", STAGE_EXEC, SIDE_CHILD, .when = is_probed, .action = probe_all},
 	{"exec", STAGE_EXEC, SIDE_CHILD, .rooms = {&room_payload}},
 };
 /* clang-format on */

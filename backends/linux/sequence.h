@@ -45,9 +45,13 @@ int sequence_exec(struct run *run, const struct sequence_events *events, struct 
 int sequence_start_exec(struct run *run, const struct sequence_events *events,
 			struct sbx_error *err);
 
+/* The same for a probe (run->probe): its answer, ten seconds at most. The process is gone. */
+int sequence_start_probe(struct run *run, struct sbx_error *err);
+
 /* Let the child behind sync_fd, the process pid, go on: 0 when its execve(2) succeeded, or the
- * child died in it; else its error, or that it died before. */
-int sequence_start(int sync_fd, pid_t pid, const struct sequence_events *events,
+ * child died in it; else its error, or that it died before. ret_confined becomes true where it told
+ * that its Landlock domain refused an open that had worked before. */
+int sequence_start(int sync_fd, pid_t pid, const struct sequence_events *events, bool *ret_confined,
 		   struct sbx_error *err);
 
 /* Take the listener of an MSG_LISTENER to where it belongs, and answer the child (start.c). */

@@ -4,11 +4,15 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 
+#include "backends/linux/probe/probe.h"
 #include "backends/linux/protocol.h"
 #include "backends/linux/sequence.h"
 #include "backends/linux/spawn.h"
 #include "runtime/base/cleanup.h"
+
+#define PROBE_WAIT_MS 10000
 
 int sequence_pass_listener(struct msg *msg, int sync_fd, pid_t pid,
 			   const struct sequence_events *events, struct sbx_error *err)
@@ -30,7 +34,7 @@ static int send_start(int sync_fd, struct sbx_error *err)
 }
 
 static int await_execve(int sync_fd, pid_t pid, const struct sequence_events *events,
-			struct sbx_error *err)
+			bool *ret_confined, struct sbx_error *err)
 {
 	struct msg msg;
 	int rc;
@@ -41,6 +45,10 @@ static int await_execve(int sync_fd, pid_t pid, const struct sequence_events *ev
 			return 0; /* closed by execve(2) */
 		if (rc < 0)
 			return sbx_fail(err, SBX_E_SYSTEM, -rc, "wait for the container's start");
+		if (msg.type == MSG_CONFINED) {
+			*ret_confined = true;
+			continue;
+		}
 		if (msg.type != MSG_LISTENER)
 			return protocol_take_error(&msg, err);
 		rc = sequence_pass_listener(&msg, sync_fd, pid, events, err);
@@ -49,14 +57,14 @@ static int await_execve(int sync_fd, pid_t pid, const struct sequence_events *ev
 	}
 }
 
-int sequence_start(int sync_fd, pid_t pid, const struct sequence_events *events,
+int sequence_start(int sync_fd, pid_t pid, const struct sequence_events *events, bool *ret_confined,
 		   struct sbx_error *err)
 {
 	int rc = send_start(sync_fd, err);
 
 	if (rc == 0)
 		rc = protocol_expect(sync_fd, MSG_EXECUTING, NULL, err);
-	return rc < 0 ? rc : await_execve(sync_fd, pid, events, err);
+	return rc < 0 ? rc : await_execve(sync_fd, pid, events, ret_confined, err);
 }
 
 int sequence_start_exec(struct run *run, const struct sequence_events *events,
@@ -64,6 +72,7 @@ int sequence_start_exec(struct run *run, const struct sequence_events *events,
 {
 	struct pollfd fds[] = {{.fd = run->sync_fd, .events = POLLIN}, {.events = POLLIN}};
 	int rc = send_start(run->sync_fd, err);
+	bool confined;
 
 	if (rc == 0)
 		rc = spawn_await_child(run, err);
@@ -76,5 +85,23 @@ int sequence_start_exec(struct run *run, const struct sequence_events *events,
 	 * process, whose last word is looked for once more. */
 	if (!fds[0].revents && poll(fds, 1, 0) <= 0)
 		return 0;
-	return await_execve(run->sync_fd, run->pid, events, err);
+	return await_execve(run->sync_fd, run->pid, events, &confined, err);
+}
+
+int sequence_start_probe(struct run *run, struct sbx_error *err)
+{
+	struct pollfd word = {.fd = run->sync_fd, .events = POLLIN};
+	struct msg msg;
+	int rc = send_start(run->sync_fd, err);
+
+	if (rc == 0)
+		rc = spawn_await_child(run, err);
+	if (rc == 0 && poll(&word, 1, PROBE_WAIT_MS) <= 0)
+		rc = sbx_fail(err, SBX_E_SYSTEM, ETIMEDOUT, "wait for the probe's answer");
+	if (rc == 0)
+		rc = protocol_expect(run->sync_fd, MSG_PROBED, &msg, err);
+	if (rc == 0)
+		memcpy(&run->probe->message, msg.payload, sizeof(run->probe->message));
+	sequence_undo(run);
+	return rc;
 }

@@ -149,3 +149,9 @@ boundaries_need_landlock() {
 	run_container
 	assert_error 'writeBoundary is not enforced: landlock'
 }
+
+# verify_unproved: what is not proved in the report --verify in $output, one line each
+verify_unproved() {
+	jq -r '.verify.guarantees | to_entries[] | .key as $k | .value.evidence[] | select(.proved | not) |
+		"\($k): \(.mechanism): \(.probe): \(.control), \(.outcome): \(.reason)"' <<<"$output"
+}

@@ -222,15 +222,15 @@ static void test_stored_report_does_not_change(void **state)
 
 	(void)f;
 	json_writer_init(&w, &alive, 0);
-	assert_int_equal(report_rewrite(&w, stored, strlen(stored), true, &err), 0);
+	assert_int_equal(report_rewrite(&w, stored, strlen(stored), UINT32_MAX, NULL, &err), 0);
 	assert_string_equal(alive.data, stored);
 	json_writer_init(&w, &dead, 0);
-	assert_int_equal(report_rewrite(&w, stored, strlen(stored), false, &err), 0);
+	assert_int_equal(report_rewrite(&w, stored, strlen(stored), 0, NULL, &err), 0);
 	assert_non_null(strstr(dead.data, quoted("'now':{'guaranteeBits':0}")));
 	assert_non_null(strstr(dead.data, quoted("'guaranteeBits':4,")));
 	/* members of a later release are kept, numbers as written */
 	json_writer_init(&w, &again, 0);
-	assert_int_equal(report_rewrite(&w, future, strlen(future), true, &err), 0);
+	assert_int_equal(report_rewrite(&w, future, strlen(future), UINT32_MAX, NULL, &err), 0);
 	assert_string_equal(again.data, quoted("{'new':[1.50,{'x':null}],'guaranteeBits':255,"
 					       "'now':{'guaranteeBits':255}}"));
 }
@@ -253,7 +253,8 @@ static void test_stored_report_is_judged(void **state)
 		struct json_writer w;
 
 		json_writer_init(&w, &out, 0);
-		if (report_rewrite(&w, quoted(rows[i]), strlen(rows[i]), true, &err) == 0)
+		if (report_rewrite(&w, quoted(rows[i]), strlen(rows[i]), UINT32_MAX, NULL, &err) ==
+		    0)
 			fail_msg("%s was taken", rows[i]);
 		assert_int_equal(out.len, 0);
 	}

@@ -175,6 +175,13 @@ int64_t cgroup_memory_limit(const struct cgroup *cg);
 int cgroup_apply(const struct cgroup *cg, const struct oci_resources *resources,
 		 struct sbx_error *err);
 
+/* The files hold these limits, or less. SBX_E_BOUNDARY_CHANGED names the one that does not. */
+int cgroup_verify(const struct cgroup *cg, const struct oci_resources *resources,
+		  struct sbx_error *err);
+
+/* The process is in the group or below it, in every hierarchy. */
+bool cgroup_holds(const struct cgroup *cg, pid_t pid);
+
 /*
  * The device filter: everything denied but the default list (mknod of all, the standard nodes of
  * /dev, terminals, /dev/net/tun), which is always allowed, and what the rules of resources (may be

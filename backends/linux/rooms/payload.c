@@ -225,7 +225,7 @@ static int apply_payload(struct run *run, enum stage stage, struct sbx_error *er
 		rc = enter_working_directory(run, err);
 		if (rc == 0)
 			rc = finish_environment(run, err);
-		return rc < 0 ? rc : find_executable(run, err);
+		return rc < 0 || run->probe ? rc : find_executable(run, err);
 	case STAGE_EXEC:
 		rc = run->plan->options.reaper && !run->is_exec ? reaper_fork(err) : 0;
 		if (rc < 0)

@@ -139,6 +139,51 @@ static void look_at(struct live *l, pid_t pid)
 	look_at_namespaces(l, pid);
 }
 
+static bool is_listed(const pid_t *pids, int n, pid_t pid)
+{
+	for (int i = 0; i < n; i++)
+		if (pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* In a namespace that was made for the container, whatever group it is in. */
+static bool is_inside(const struct live *l, pid_t pid)
+{
+	static const char *const names[] = {"mnt", "pid"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char first[64], its[64], own[64];
+
+		snprintf(own, sizeof(own), "self/ns/%s", names[i]);
+		snprintf(first, sizeof(first), "%d/ns/%s", (int)l->c->state.pid, names[i]);
+		snprintf(its, sizeof(its), "%d/ns/%s", (int)pid, names[i]);
+		if (same_namespace(l, its, first) && !same_namespace(l, first, own))
+			return true;
+	}
+	return false;
+}
+
+/* Those of the group, and whoever entered without it. */
+static int look_at_all(struct live *l, const pid_t *pids, int n)
+{
+	int fd = openat(l->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!dir) {
+		cleanup_close_fd(&fd);
+		return -errno;
+	}
+	while ((entry = readdir(dir))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && (is_listed(pids, n, pid) || is_inside(l, pid)))
+			look_at(l, pid);
+	}
+	return 0;
+}
+
 static int look_at_processes(const struct container *c, struct proof *proof, struct sbx_error *err)
 {
 	cleanup_fd int proc_fd = procfs_open_root();
@@ -155,10 +200,8 @@ static int look_at_processes(const struct container *c, struct proof *proof, str
 	held = cgroup_verify(&c->state.cgroup, c->plan->cgroup.ceiling, &limits);
 	say(&l, "cgroup", PROBE_LIMITS, "the files of its limits",
 	    held < 0 ? "others" : "the profile's", held < 0 ? limits.message : NULL);
-	look_at(&l, c->state.pid);
-	for (int i = 0; i < n; i++)
-		if (pids[i] != c->state.pid)
-			look_at(&l, pids[i]);
+	if (look_at_all(&l, pids, n) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "list the processes");
 	say(&l, "landlock", PROBE_READ | PROBE_WRITE, "first process: an open before execve",
 	    c->state.landlock_seen ? "EACCES" : "not seen",
 	    c->state.landlock_seen ? NULL : "nothing says that its Landlock domain was entered");

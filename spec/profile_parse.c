@@ -19,7 +19,7 @@
 PROFILE_WORD_DECODER(parse_home, enum home_kind, profile_home_words)
 PROFILE_WORD_DECODER(parse_isolation, enum isolation, profile_isolation_words)
 PROFILE_WORD_DECODER(parse_on_detach, enum on_detach, profile_on_detach_words)
-PROFILE_WORD_DECODER(parse_level, enum level, profile_level_words)
+PROFILE_WORD_DECODER(decode_level, enum level, profile_level_words)
 
 static int parse_version(const struct profile_decoder *p, const struct json_node *node,
 			 __attribute__((unused)) void *ret)
@@ -284,6 +284,15 @@ static int parse_limits(const struct profile_decoder *p, const struct json_node 
 	return r;
 }
 
+static int parse_level(const struct profile_decoder *p, const struct json_node *node, void *ret)
+{
+	struct profile *profile = ret;
+	int r = decode_level(p, node, &profile->min_level);
+
+	profile->takes_any_level = r == 0 && profile->min_level == LEVEL_NONE;
+	return r;
+}
+
 /* ---- the whole ---- */
 
 #define MEMBER(name) offsetof(struct profile, name)
@@ -303,7 +312,7 @@ static const struct profile_member_row profile_rows[] = {
 	{"limits", false, parse_limits, MEMBER(limits)},
 	{"onDetach", false, parse_on_detach, MEMBER(on_detach)},
 	{"require", false, parse_require, 0},
-	{"minLevel", false, parse_level, MEMBER(min_level)},
+	{"minLevel", false, parse_level, 0},
 };
 
 /* The workspace of the annotation where the document leaves it out. */

@@ -182,6 +182,8 @@ void profile_write(struct json_writer *w, const char *key, const struct profile 
 			w, "onDetach",
 			profile_word_of(profile_on_detach_words, (int)profile->on_detach));
 	write_require(w, profile);
-	json_write_string(w, "minLevel", level_name(profile->min_level));
+	/* left out it is another word than "none" */
+	if (profile->min_level != LEVEL_NONE || profile->takes_any_level)
+		json_write_string(w, "minLevel", level_name(profile->min_level));
 	json_end_object(w);
 }

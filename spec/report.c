@@ -154,6 +154,38 @@ static const struct report_entry *worst_of(const struct report *report, const ch
 	return worst ? worst : &none;
 }
 
+enum level report_level_wanted(const struct report *report, const struct profile *profile)
+{
+	if (report->restriction && !profile->takes_any_level && profile->min_level < LEVEL_DEGRADED)
+		return LEVEL_DEGRADED;
+	return profile->min_level;
+}
+
+/* The least that is wanted is more than the container reaches. */
+static int fail_level(const struct report *report, const struct profile *profile,
+		      struct sbx_error *err)
+{
+	enum level wanted = report_level_wanted(report, profile);
+	uint32_t missing = report->asked & ~report->reached;
+	char names[256], why[SBX_MESSAGE_MAX / 3] = "";
+
+	name_bits(missing, names, sizeof(names));
+	name_entries(report, missing, why, sizeof(why));
+	if (wanted == profile->min_level)
+		return sbx_fail_at(err, SBX_E_GUARANTEE_UNAVAILABLE, "/minLevel",
+				   "reach level %s: this container reaches %s%s%s%s%s%s%s",
+				   level_name(wanted), level_name(report->level),
+				   missing ? ", without " : "", missing ? names : "", why,
+				   report->restriction ? " (" : "",
+				   report->restriction ? report->restriction : "",
+				   report->restriction ? ")" : "");
+	return sbx_fail_at(err, SBX_E_GUARANTEE_UNAVAILABLE, "/minLevel",
+			   "reach what the profile's values ask for: %s cannot be had here (%s). "
+			   "\"minLevel\": \"none\" in the profile takes what there is; `report "
+			   "--bundle` tells what that is%s",
+			   missing ? names : level_name(wanted), report->restriction, why);
+}
+
 int report_check(const struct report *report, const struct profile *profile, struct sbx_error *err)
 {
 	char names[256], why[SBX_MESSAGE_MAX - 320] = "";
@@ -175,15 +207,8 @@ int report_check(const struct report *report, const struct profile *profile, str
 		return sbx_fail_at(err, SBX_E_GUARANTEE_UNAVAILABLE, "/require",
 				   "reach what the profile requires: unixSockets is %s: %s",
 				   outcome_name(sockets->outcome), sockets->detail);
-	if (report->level < profile->min_level) {
-		missing = report->asked & ~report->reached;
-		name_bits(missing, names, sizeof(names));
-		name_entries(report, missing, why, sizeof(why));
-		return sbx_fail_at(err, SBX_E_GUARANTEE_UNAVAILABLE, "/minLevel",
-				   "reach level %s: this container reaches %s%s%s%s",
-				   level_name(profile->min_level), level_name(report->level),
-				   missing ? ", without " : "", missing ? names : "", why);
-	}
+	if (report->level < report_level_wanted(report, profile))
+		return fail_level(report, profile, err);
 	return 0;
 }
 

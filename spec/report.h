@@ -34,6 +34,8 @@ struct report {
 	uint32_t reached; /* set by report_finish() */
 	enum level level;
 	bool capped_degraded; /* level is at most degraded */
+	const char
+		*restriction; /* why this host gives less than rung 1 asks for; NULL: it does not */
 	const char *lifetime; /* "enforced", "best-effort", "unspecified" */
 	struct strings sources;
 	struct strings write_paths, write_trees; /* for access.kind */
@@ -50,8 +52,15 @@ void report_add(struct report *report, const char *feature, const char *mechanis
 /* Compute reached and level. An asked bit without any entry that carries it is not reached. */
 void report_finish(struct report *report, bool rung_one);
 
-/* SBX_E_GUARANTEE_UNAVAILABLE naming the entries that stand against require and minLevel. */
+/*
+ * SBX_E_GUARANTEE_UNAVAILABLE naming the entries that stand against require and minLevel. On a host
+ * with a restriction every boundary that the values draw must hold, as under minLevel "degraded",
+ * unless the profile says minLevel "none".
+ */
 int report_check(const struct report *report, const struct profile *profile, struct sbx_error *err);
+
+/* The least level that report_check() takes. */
+enum level report_level_wanted(const struct report *report, const struct profile *profile);
 
 /* The object of `sbx-runtime report`; now_bits are what still holds. */
 void report_write(struct json_writer *w, const char *key, const struct report *report,

@@ -56,8 +56,28 @@ static void test_defaults(void **state)
 		quoted("{'version':1,'workspace':{'root':'/w','read':'deny','write':'deny'},"
 		       "'host':{'read':'deny','write':'deny'},'roots':[],'protect':[],"
 		       "'network':{'access':'deny','route':'direct','rules':[]},'command':'deny',"
-		       "'home':'isolated','isolation':'sandboxed','unixSockets':[],'require':[],"
-		       "'minLevel':'none'}"));
+		       "'home':'isolated','isolation':'sandboxed','unixSockets':[],'require':[]}"));
+}
+
+/* Left out it is not the same word as "none". */
+static void test_least_level(void **state)
+{
+	cleanup_arena struct arena arena;
+	cleanup_buf struct buf out = BUF_INIT;
+	const struct profile *left_out, *none;
+
+	(void)state;
+	arena_init(&arena, FIXTURE_ARENA_BYTES);
+	left_out = parse(&arena, "{'version':1,'workspace':{'root':'/w'}}");
+	none = parse(&arena, "{'version':1,'workspace':{'root':'/w'},'minLevel':'none'}");
+	assert_false(left_out->takes_any_level);
+	assert_true(none->takes_any_level);
+	assert_int_equal(none->min_level, LEVEL_NONE);
+	assert_false(parse(&arena, "{'version':1,'workspace':{'root':'/w'},"
+				   "'minLevel':'degraded'}")
+			     ->takes_any_level);
+	print(none, &out);
+	assert_non_null(strstr(out.data, quoted("'minLevel':'none'")));
 }
 
 static const char *const taken[] = {
@@ -673,6 +693,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full_document),
 		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_least_level),
 		cmocka_unit_test(test_written_document_is_read_again),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_no_json),

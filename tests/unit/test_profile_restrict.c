@@ -196,7 +196,9 @@ static void put_document(struct buf *out, bool with_root)
 	put_limits(out);
 	buf_puts(out, detach[draw(3)]);
 	put_list(out, "require", requires, ARRAY_SIZE(requires));
-	buf_printf(out, ",\"minLevel\":\"%s\"}", PICK(levels));
+	if (draw(4))
+		buf_printf(out, ",\"minLevel\":\"%s\"", PICK(levels));
+	buf_putc(out, '}');
 }
 
 static const char *const unconfined = "{'version':1,'workspace':{'root':'/"
@@ -441,6 +443,7 @@ static void check_members(const struct pair *pair, const struct profile *r, cons
 	CHECK(pair, (s->require & ~r->require) == 0, "require");
 	CHECK(pair, r->require_unix_sockets >= s->require_unix_sockets, "require");
 	CHECK(pair, r->min_level >= s->min_level, "minLevel");
+	CHECK(pair, r->takes_any_level <= s->takes_any_level, "minLevel");
 	for (size_t i = 0; i < r->forwards_n; i++) {
 		size_t k = 0;
 

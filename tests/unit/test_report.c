@@ -151,6 +151,33 @@ static void test_check_level(void **state)
 	assert_non_null(strstr(err.message, "without writeBoundary"));
 }
 
+/* Where a host gives less, what the values ask for must hold unless the profile says otherwise. */
+static void test_check_restricted(void **state)
+{
+	struct fixture *f = *state;
+	struct sbx_error err = {0};
+	struct profile *silent = parse(&f->arena, "{'version':1,'workspace':{'root':'/w'}}");
+	struct profile *none = parse(&f->arena, "{'version':1,'workspace':{'root':'/w'},"
+						"'minLevel':'none'}");
+
+	f->report.asked = READ | WRITE;
+	report_add(&f->report, "view", "landlock", OUTCOME_ENFORCED, READ, "%s", "");
+	report_add(&f->report, "metadata", "seccomp", OUTCOME_UNENFORCED, WRITE, "modes change");
+	report_finish(&f->report, false);
+	assert_int_equal(report_check(&f->report, silent, &err), 0); /* control */
+	f->report.restriction = "no namespaces, try root";
+	assert_true(report_check(&f->report, silent, &err) < 0);
+	assert_int_equal(err.code, SBX_E_GUARANTEE_UNAVAILABLE);
+	assert_string_equal(err.pointer, "/minLevel");
+	assert_non_null(strstr(err.message, "writeBoundary cannot be had here (no namespaces, try "
+					    "root)"));
+	assert_int_equal(report_check(&f->report, none, &err), 0);
+	f->report.asked = READ;
+	report_finish(&f->report, false);
+	assert_int_equal(f->report.level, LEVEL_DEGRADED);
+	assert_int_equal(report_check(&f->report, silent, &err), 0);
+}
+
 static void test_check_unix_sockets(void **state)
 {
 	static const enum outcome outcomes[] = {OUTCOME_ENFORCED, OUTCOME_NARROWED,
@@ -308,6 +335,7 @@ int main(void)
 		TEST(test_many_entries),
 		TEST(test_check),
 		TEST(test_check_level),
+		TEST(test_check_restricted),
 		TEST(test_check_unix_sockets),
 		TEST(test_written),
 		TEST(test_stored_report_does_not_change),

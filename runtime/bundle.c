@@ -133,6 +133,13 @@ static int resolve_policy(struct container *c, const struct plan_options *plan,
 	return 0;
 }
 
+/* Where the container's folder will be; nothing is made yet. */
+static int name_store(struct container *c, const struct global_options *global,
+		      struct sbx_error *err)
+{
+	return store_open(&c->store, global->root, false, err);
+}
+
 int container_plan(struct container *c, const struct global_options *global,
 		   const struct create_request *request, struct sbx_error *err)
 {
@@ -176,7 +183,14 @@ int container_plan(struct container *c, const struct global_options *global,
 	options.bundle = c->state.bundle;
 	options.rootfs = c->state.rootfs;
 	options.host_root = is_host_root(c->run.rootfs_fd);
+	options.store_root = c->store.root;
 	host_probe(&c->host);
+	if (c->policy->confined)
+		host_probe_namespaces(&c->host);
+	if (c->policy->confined && !host_is_unrestricted(&c->host) && !c->store.root[0])
+		rc = name_store(c, global, err);
+	if (rc < 0)
+		return rc;
 	rc = plan_build(&c->arena, c->policy, &c->host, &options, &c->plan, &c->report, err);
 	c->run.plan = c->plan;
 	return rc;

@@ -87,6 +87,11 @@ static const struct decode_row rows[] = {
 	{.name = "landlockSeen",
 	 .kind = DECODE_BOOL,
 	 .offset = offsetof(struct document, state.landlock_seen)}, /* not of older releases */
+	{.name = "rung",
+	 .kind = DECODE_U64,
+	 MEMBER(state.rung),
+	 .min = RUNG_NAMESPACES,
+	 .max = RUNG_SHARED},
 	{.name = "terminal", .kind = DECODE_BOOL, MEMBER(state.has_terminal)},
 	{.name = "poststart", .kind = DECODE_BOOL, MEMBER(state.has_poststart)},
 	{.name = "poststop", .kind = DECODE_BOOL, MEMBER(state.has_poststop)},
@@ -184,6 +189,7 @@ void state_write(struct json_writer *w, const struct container_state *state)
 	json_write_bool(w, "started", state->started);
 	json_write_bool(w, "confined", state->confined);
 	json_write_bool(w, "landlockSeen", state->landlock_seen);
+	json_write_uint(w, "rung", state->rung ? state->rung : RUNG_NAMESPACES);
 	json_write_bool(w, "terminal", state->has_terminal);
 	json_write_bool(w, "poststart", state->has_poststart);
 	json_write_bool(w, "poststop", state->has_poststop);

@@ -58,6 +58,7 @@ struct container_state {
 	bool confined;
 	bool landlock_seen; /* the first process saw its Landlock domain refuse, before execve */
 	bool has_terminal;
+	uint64_t rung;			  /* enum rung: what later verbs may count on */
 	bool has_poststart, has_poststop; /* hooks: else config.json need not be read for them */
 	bool has_intel_rdt;		  /* config.json says which class */
 	uint64_t grace_ms;		  /* from the terminate signal to the kill */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define PROBE_LANDLOCK_CREATE_RULESET_VERSION 1u
+#define PROBE_LANDLOCK_CREATE_RULESET_ERRATA  2u
 #define PROBE_USER_NS_INODE		      0xEFFFFFFDul /* PROC_USER_INIT_INO: proc_ns.h */
 
 #ifndef SYS_landlock_create_ruleset
@@ -56,6 +57,14 @@ static unsigned landlock_version(void)
 			   PROBE_LANDLOCK_CREATE_RULESET_VERSION);
 
 	return abi > 0 ? (unsigned)abi : 0;
+}
+
+static int landlock_errata(void)
+{
+	long errata =
+		syscall(SYS_landlock_create_ruleset, NULL, 0, PROBE_LANDLOCK_CREATE_RULESET_ERRATA);
+
+	return errata > 0 ? (int)errata : 0;
 }
 
 static bool has_seccomp_filter(void)
@@ -102,6 +111,11 @@ static enum cgroup_mode find_cgroup_mode(void)
 	return CGROUP_MODE_NONE;
 }
 
+bool host_is_privileged(void)
+{
+	return geteuid() == 0 && has_sys_admin();
+}
+
 void host_probe(struct host_facts *host)
 {
 	bool sys_admin = has_sys_admin();
@@ -111,6 +125,7 @@ void host_probe(struct host_facts *host)
 		.egid = getegid(),
 		.initial_userns = in_initial_userns(),
 		.landlock_abi = landlock_version(),
+		.landlock_errata = landlock_errata(),
 		.seccomp_filter = has_seccomp_filter(),
 		.mount_api = has_mount_api(sys_admin),
 		.cgroup_mode = find_cgroup_mode(),

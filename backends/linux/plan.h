@@ -97,6 +97,19 @@ struct plan_view {
 	gid_t gid;
 };
 
+/* ---- rung 2 (rung.h, rooms/shared.c): in the namespaces of the runtime itself ---- */
+
+enum rung { RUNG_NAMESPACES = 1, RUNG_SHARED = 2 };
+
+struct plan_shared {
+	bool no_network;     /* no socket but pairs */
+	bool no_metadata;    /* chmod, chown, utimes and setxattr are refused everywhere */
+	bool no_watching;    /* inotify and fanotify tell names of folders that cannot be read */
+	bool hides_proc;     /* of /proc only what is the machine's, nothing of a process */
+	const char *scratch; /* on the host */
+	struct strings env;  /* with TMPDIR and HOME there */
+};
+
 /* ---- privileges ---- */
 
 struct plan_caps {
@@ -109,6 +122,7 @@ struct plan_landlock {
 	unsigned abi;
 	bool scope_abstract; /* the network namespace is shared: abstract sockets are cut here */
 	bool scope_signal;   /* the pid namespace is shared: signals are */
+	bool closes_network; /* TCP, rung 2 */
 };
 
 struct plan_seccomp {
@@ -160,7 +174,9 @@ struct plan_options {
 	const char *console_socket;
 	bool detached;
 	bool probed; /* exec: a probe in place of a program (probe.h) */
-	bool reaper; /* the program is the child of a first process of ours (reaper.h) */
+	bool reaper;		/* the program is the child of a first process of ours (reaper.h) */
+	const char *store_root; /* canonical; of the container's folder */
+	enum rung rung;		/* exec: that of the container; 0: the best that this host has */
 };
 
 struct plan {
@@ -169,6 +185,8 @@ struct plan {
 	const struct oci_spec *spec;
 	const struct host_facts *host;
 	struct plan_options options;
+	enum rung rung;
+	struct plan_shared shared;
 	struct plan_namespaces namespaces;
 	struct plan_mounts mounts;
 	struct plan_devices devices;

@@ -8,13 +8,21 @@
 #ifndef SBX_LINUX_REAPER_H
 #define SBX_LINUX_REAPER_H
 
+#include <signal.h>
+#include <stdbool.h>
+
 #include "runtime/base/error.h"
+
+/* Queued to the first process with this value it ends all that it sweeps, and then itself. */
+#define REAPER_END_SIGNAL SIGRTMAX
+#define REAPER_END_VALUE  0x5342
 
 /*
  * Fork: 0 in the child, which goes on to be the program. The caller never returns: it waits for
  * whatever ends, passes on signals but those that the terminal sent to both, and ends with the
- * child's exit status, 128+N where signal N ended it. It keeps no descriptor.
+ * child's exit status, 128+N where signal N ended it. It keeps no descriptor. sweeps: it is in a
+ * Landlock domain that scopes signals, adopts every descendant, and kills them all at its end.
  */
-int reaper_fork(struct sbx_error *err);
+int reaper_fork(bool sweeps, struct sbx_error *err);
 
 #endif

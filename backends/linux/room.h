@@ -38,6 +38,8 @@ enum stage {
 	STAGE_FORKED,	       /* exec's child: what a fork does not pass on, or counts */
 	STAGE_BOUNDARY,	       /* child: checked again at start */
 	STAGE_HOOKS_START,     /* child: startContainer */
+	STAGE_OUTER_LANDLOCK,  /* child, rung 2: of the first process, around that of the program */
+	STAGE_FIRST_PROCESS,   /* child, rung 2: the program is forked from it here */
 	STAGE_LANDLOCK,	       /* child */
 	STAGE_SECCOMP,	       /* child */
 	STAGE_EXEC,	       /* child */
@@ -103,7 +105,13 @@ struct room {
 	void (*undo)(struct run *run);
 	void (*settle)(struct run *run); /* the payload runs: let go of what undo() needs */
 	void (*dump)(const struct plan *plan, struct json_writer *w);
+	bool without_namespaces; /* serves a container on rung 2 as well */
 };
+
+static inline bool room_serves(const struct room *room, const struct plan *plan)
+{
+	return plan->rung != RUNG_SHARED || room->without_namespaces;
+}
 
 /* Every room, in the order in which plan() runs (rooms.c). */
 extern const struct room *const linux_rooms[];
@@ -190,6 +198,7 @@ extern const struct room room_lsm;  /* AppArmor, SELinux */
 extern const struct room room_caps; /* no_new_privs, bounding set, uid, gid, capabilities */
 extern const struct room room_landlock;
 extern const struct room room_seccomp;
+extern const struct room room_shared; /* rung 2: user, scratch folder, what cannot be had */
 extern const struct room room_cgroup; /* thin: calls cgroup/ */
 
 #endif

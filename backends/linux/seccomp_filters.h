@@ -52,7 +52,15 @@ enum floor_machine { FLOOR_X86_64, FLOOR_AARCH64 };
 /* The machine that this build runs on; false where the floor does not know it. */
 bool seccomp_floor_native(enum floor_machine *ret);
 
-int seccomp_floor_compile(enum floor_machine machine, struct bpf_program *ret,
+/* What comes on top of the floor on rung 2, or'ed; without FLOOR_SHARED nothing does. */
+enum floor_condition {
+	FLOOR_SHARED = 1,      /* other processes are in reach: their limits, queues and memory */
+	FLOOR_NO_NETWORK = 2,  /* no socket of any family */
+	FLOOR_NO_METADATA = 4, /* modes, owners, times and attributes of files stay as they are */
+	FLOOR_NO_WATCHING = 8, /* no news of folders that cannot be read */
+};
+
+int seccomp_floor_compile(enum floor_machine machine, unsigned conditions, struct bpf_program *ret,
 			  struct sbx_error *err);
 
 #endif

@@ -86,6 +86,11 @@ static bool is_probed(const struct plan *plan)
 	return plan->options.probed;
 }
 
+static bool has_namespaces(const struct plan *plan)
+{
+	return plan->rung != RUNG_SHARED;
+}
+
 /* ---- actions: what is no single room's business ---- */
 
 static int prepare_rooms(struct sequence *seq, struct sbx_error *err)
@@ -96,7 +101,8 @@ static int prepare_rooms(struct sequence *seq, struct sbx_error *err)
 	if (run->proc_fd < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -run->proc_fd, "open a private procfs");
 	for (size_t i = 0; i < linux_rooms_n; i++) {
-		int rc = linux_rooms[i]->prepare ? linux_rooms[i]->prepare(run, err) : 0;
+		bool serves = linux_rooms[i]->prepare && room_serves(linux_rooms[i], run->plan);
+		int rc = serves ? linux_rooms[i]->prepare(run, err) : 0;
 
 		if (rc < 0)
 			return rc;
@@ -461,6 +467,39 @@ static const struct stage_row create_rows[] = {
 	{"exec", STAGE_EXEC, SIDE_CHILD, .rooms = {&room_payload}},
 };
 
+/*
+ * On rung 2 there is nothing to enter and nothing to mount. The first process stays outside of the
+ * program's Landlock domain, in one around it: the program can neither signal nor trace it, and its
+ * own signals reach the program and what that made, and nobody else. Both domains are of the same
+ * rules. What is forked off is filtered like any payload; the first process runs our code alone.
+ */
+static const struct stage_row rung2_rows[] = {
+	{"prepare", STAGE_PREPARE, SIDE_RUNTIME, .action = prepare_rooms},
+	{"make cgroup", STAGE_PREPARE, SIDE_RUNTIME, .rooms = {&room_cgroup}},
+	{"spawn", STAGE_SPAWN, SIDE_RUNTIME, .action = spawn_first},
+	{"store child", STAGE_SPAWN, SIDE_RUNTIME, .rooms = {&room_cgroup}, .action = store_child},
+	{"cgroup", STAGE_CGROUP, SIDE_RUNTIME, .rooms = {&room_cgroup, &room_oom}, .tells = MSG_PROCEED},
+	/* No user namespace either: of that room only that the process cannot be traced any more. */
+	{"join cgroup", STAGE_NAMESPACES, SIDE_CHILD, .awaits = MSG_PROCEED,
+	 .rooms = {&room_cgroup, &room_userns}},
+	{"make terminal", STAGE_MOUNTS, SIDE_CHILD, .rooms = {&room_tty}},
+	{"terminal", STAGE_TTY, SIDE_CHILD, .rooms = {&room_tty}, .action = pass_terminal},
+	{"limits", STAGE_LIMITS, SIDE_CHILD,
+	 .rooms = {&room_rlimits, &room_sched, &room_mempolicy, &room_keyring, &room_lsm,
+		   &room_landlock, &room_payload}},
+	{"privileges", STAGE_PRIVILEGES, SIDE_CHILD, .rooms = {&room_caps}},
+	{"executable", STAGE_EXECUTABLE, SIDE_CHILD, .rooms = {&room_payload}},
+	{"descriptors", STAGE_DESCRIPTORS, SIDE_CHILD, .action = close_descriptors},
+	{"created", STAGE_CREATED, SIDE_CHILD, .action = wait_for_start},
+	{"await created", STAGE_CREATED, SIDE_RUNTIME, .action = await_created},
+	{"starting", STAGE_HOOKS_START, SIDE_CHILD, .action = run_start_hooks},
+	{"outer landlock", STAGE_OUTER_LANDLOCK, SIDE_CHILD, .rooms = {&room_landlock}},
+	{"first process", STAGE_FIRST_PROCESS, SIDE_CHILD, .rooms = {&room_payload}},
+	{"landlock", STAGE_LANDLOCK, SIDE_CHILD, .rooms = {&room_landlock}},
+	{"filter", STAGE_SECCOMP, SIDE_CHILD, .rooms = {&room_seccomp}},
+	{"exec", STAGE_EXEC, SIDE_CHILD, .rooms = {&room_payload}},
+};
+
 static const struct stage_row exec_rows[] = {
 	{"prepare", STAGE_PREPARE, SIDE_RUNTIME, .action = prepare_rooms},
 	{"spawn", STAGE_SPAWN, SIDE_RUNTIME, .action = spawn_second},
@@ -469,7 +508,7 @@ static const struct stage_row exec_rows[] = {
 	{"join cgroup", STAGE_NAMESPACES, SIDE_CHILD, .awaits = MSG_PROCEED, .rooms = {&room_cgroup}},
 	/* What passes a listener on must not be visible inside while it has our privileges. */
 	{"listener", STAGE_NAMESPACES, SIDE_CHILD, .when = room_filters_early, .rooms = {&room_seccomp}},
-	{"join", STAGE_NAMESPACES, SIDE_CHILD, .action = enter_container},
+	{"join", STAGE_NAMESPACES, SIDE_CHILD, .when = has_namespaces, .action = enter_container},
 	{"namespace root", STAGE_NAMESPACES, SIDE_CHILD, .rooms = {&room_userns}},
 	{"probe places", STAGE_MOUNTS, SIDE_CHILD, .when = is_probed, .action = make_probe_places},
 	{"terminal", STAGE_MOUNTS, SIDE_CHILD, .rooms = {&room_tty}},
@@ -583,6 +622,8 @@ int sequence_create(struct run *run, const struct sequence_events *events, struc
 {
 	struct sequence seq = {.run = run, .events = events};
 
+	if (run->plan->rung == RUNG_SHARED)
+		return walk(&seq, rung2_rows, ARRAY_SIZE(rung2_rows), err);
 	return walk(&seq, create_rows, ARRAY_SIZE(create_rows), err);
 }
 

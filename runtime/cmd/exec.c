@@ -250,6 +250,11 @@ static int plan_exec(const struct invocation *in, struct container *c, struct sb
 		.listen_fds = inherit_listen_fds(),
 		.console_socket = invocation_value(in, "console-socket"),
 		.detached = invocation_flag(in, "detach"),
+		.settings = in->global->config,
+		.state_root = in->global->root,
+		.store_root = c->store.root,
+		.rung = (enum rung)c->state.rung,
+		.host_root = c->state.rung == RUNG_SHARED,
 	};
 	int rc;
 
@@ -264,6 +269,8 @@ static int plan_exec(const struct invocation *in, struct container *c, struct sb
 		return rc;
 	tell_dropped(c->policy);
 	host_probe(&c->host);
+	if (c->state.rung == RUNG_SHARED)
+		host_probe_namespaces(&c->host);
 	rc = plan_build(&c->arena, c->policy, &c->host, &options, &c->plan, &c->report, err);
 	c->run.plan = c->plan;
 	if (rc == 0 && c->state.confined)
@@ -303,6 +310,8 @@ static int start_process(const struct invocation *in, struct container *c, struc
 	struct run *run = &c->run;
 	int rc;
 
+	if (c->plan->rung == RUNG_SHARED)
+		run->rootfs_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	run->container_pid = c->state.pid;
 	run->container_pidfd = proc_open_pidfd(c->state.pid, c->state.pid_start_ticks);
 	if (run->container_pidfd < 0)

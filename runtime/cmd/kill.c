@@ -31,7 +31,10 @@ static int signal_first(struct container *c, int sig, struct sbx_error *err)
 
 	if (pidfd == -ESRCH)
 		return fail_not_running(err);
-	rc = pidfd < 0 ? pidfd : proc_send_signal(pidfd, c->state.pid, sig);
+	if (pidfd >= 0 && sig == SIGKILL)
+		rc = container_end_first(&c->state, pidfd);
+	else
+		rc = pidfd < 0 ? pidfd : proc_send_signal(pidfd, c->state.pid, sig);
 	if (rc == -ESRCH)
 		return fail_not_running(err);
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "signal the container's first process")

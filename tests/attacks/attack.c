@@ -7,6 +7,7 @@
  *   setid DIR        makes set-id files in DIR by every system call that can; NAME RESULT
  *   handle PATH      opens the root folder of PATH's file system by a made-up handle; lists it
  *   connect IP PORT  a TCP connection; RESULT
+ *   shared FILE SOCKET PID     what rung 2 closes of the host: NAME RESULT
  *   open PATH FLAGS  FLAGS of r, w, c (create), t (truncate); RESULT
  *   rename OLD NEW   rename(2) alone, no copy where that fails; RESULT
  *   names FILE DIR   every road to change FILE or to put another object at its name, with objects
@@ -39,6 +40,13 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <sys/xattr.h>
+#include <sys/un.h>
+#include <sys/shm.h>
+#include <sys/resource.h>
+#include <sys/ipc.h>
+#include <sys/ioctl.h>
+#include <linux/fs.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define HIGH	 (UINT64_C(0xabcdef01) << 32)
@@ -381,6 +389,41 @@ LACK(close_range, 436);
 LACK(openat2, 437);
 LACK(mount_setattr, 442);
 
+/* A host that gives no namespaces, as the usual filter of a container without privileges. */
+#define NEW_ANY                                                                                    \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
+	 CLONE_NEWPID | CLONE_NEWNET)
+#define DENY_BITS(nr, bits)                                                                        \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 4),                                             \
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),        \
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1),                                  \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),                              \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define DENY_EPERM(nr)                                                                             \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),                                             \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+
+static struct sock_filter no_mounts[] = {START,
+					 DENY_EPERM(__NR_mount),
+					 DENY_EPERM(__NR_pivot_root),
+					 DENY_EPERM(428),
+					 DENY_EPERM(429),
+					 DENY_EPERM(430),
+					 DENY_EPERM(442),
+					 END};
+static struct sock_filter no_namespaces[] = {START,
+					     DENY_BITS(__NR_unshare, NEW_ANY),
+					     DENY_BITS(__NR_clone, NEW_ANY),
+					     DENY(435), /* its flags are out of sight */
+					     DENY_EPERM(__NR_setns),
+					     DENY_EPERM(__NR_mount),
+					     DENY_EPERM(__NR_pivot_root),
+					     DENY_EPERM(428),
+					     DENY_EPERM(429),
+					     DENY_EPERM(430),
+					     DENY_EPERM(442),
+					     END};
+
 static void answer_eperm(const struct sock_fprog *prog)
 {
 	for (size_t i = 0; i < prog->len; i++)
@@ -412,6 +455,8 @@ static int verb_without(int argc, char **argv)
 		ROW(close_range),
 		ROW(openat2),
 		ROW(mount_setattr),
+		ROW(mounts),
+		ROW(namespaces),
 #undef ROW
 	};
 	const char *what = argv[0];
@@ -429,7 +474,9 @@ static int verb_without(int argc, char **argv)
 		if (is_eperm)
 			answer_eperm(&lacks[i].prog);
 		/* Without no_new_privs, which the program under test may not have either. */
-		if (syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &lacks[i].prog) < 0) {
+		if (syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &lacks[i].prog) < 0 &&
+		    (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		     syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &lacks[i].prog) < 0)) {
 			perror("seccomp");
 			return 2;
 		}
@@ -534,6 +581,63 @@ static int verb_names(int argc, char **argv)
 	return 0;
 }
 
+/* ---- what is left of the host where nothing is mounted ---- */
+
+static long datagram_pair(const char *path)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	int ends[2];
+
+	snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) < 0)
+		return -errno;
+	return or_errno(sendto(ends[0], "x", 1, 0, (struct sockaddr *)&to, sizeof(to)));
+}
+
+static long plain_ioctl(const char *file)
+{
+	int flags = 0, fd = open(file, O_RDONLY);
+
+	return fd < 0 ? -errno : or_errno(ioctl(fd, FS_IOC_SETFLAGS, &flags));
+}
+
+static long own_prlimit(pid_t pid)
+{
+	struct rlimit now;
+
+	return or_errno(syscall(__NR_prlimit64, pid, RLIMIT_NOFILE, NULL, &now));
+}
+
+/* FILE, of the caller and outside; a SOCKET's path; the PID of a process of the caller's outside.
+ */
+static int verb_shared(int argc, char **argv)
+{
+	const struct timespec times[2] = {{1, 0}, {1, 0}};
+	const char *file = argv[0];
+	pid_t pid = argc == 3 ? (pid_t)atoi(argv[2]) : 0;
+	cpu_set_t cpus;
+
+	if (pid <= 0)
+		return 2;
+	sched_getaffinity(0, sizeof(cpus), &cpus);
+	printf("open %s\n", result(or_errno(open(file, O_RDONLY))));
+	printf("write %s\n", result(or_errno(open(file, O_WRONLY))));
+	printf("chmod %s\n", result(or_errno(chmod(file, 0600))));
+	printf("chown %s\n", result(or_errno(chown(file, geteuid(), (gid_t)-1))));
+	printf("utimens %s\n", result(or_errno(utimensat(AT_FDCWD, file, times, 0))));
+	printf("setxattr %s\n", result(or_errno(setxattr(file, "user.x", "x", 1, 0))));
+	printf("flags %s\n", result(plain_ioctl(file)));
+	printf("pair %s\n", result(datagram_pair(argv[1])));
+	printf("unix %s\n", result(or_errno(socket(AF_UNIX, SOCK_STREAM, 0))));
+	printf("inet %s\n", result(or_errno(socket(AF_INET, SOCK_STREAM, 0))));
+	printf("netlink %s\n", result(or_errno(socket(AF_NETLINK, SOCK_RAW, 0))));
+	printf("kill %s\n", result(or_errno(kill(pid, 0))));
+	printf("prlimit %s\n", result(own_prlimit(pid)));
+	printf("affinity %s\n", result(or_errno(sched_setaffinity(pid, sizeof(cpus), &cpus))));
+	printf("shm %s\n", result(or_errno(shmget(IPC_PRIVATE, 4096, 0600 | IPC_CREAT))));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *verb = argc > 1 ? argv[1] : "";
@@ -554,6 +658,8 @@ int main(int argc, char **argv)
 		return verb_rename(argc - 2, argv + 2);
 	if (strcmp(verb, "names") == 0)
 		return verb_names(argc - 2, argv + 2);
+	if (strcmp(verb, "shared") == 0)
+		return verb_shared(argc - 2, argv + 2);
 	if (strcmp(verb, "without") == 0)
 		return verb_without(argc - 2, argv + 2);
 	fputs("attack: wrong use, see attack.c\n", stderr);

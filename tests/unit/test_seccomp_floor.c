@@ -221,7 +221,7 @@ static void test_matrix(void **state)
 	for (m = 0; m < ARRAY_SIZE(machines); m++) {
 		cleanup_bpf_program struct bpf_program p = {0};
 
-		assert_int_equal(seccomp_floor_compile(machines[m].floor, &p, NULL), 0);
+		assert_int_equal(seccomp_floor_compile(machines[m].floor, 0, &p, NULL), 0);
 		assert_true(bpf_sim_check(p.v, p.n));
 		for (i = 0; i < ARRAY_SIZE(probes); i++) {
 			int number = seccomp_syscall_resolve_name_arch(machines[m].token,
@@ -238,12 +238,80 @@ static void test_matrix(void **state)
 	assert_true(asked > 4 * 3 * 90);
 }
 
+/* What rung 2 refuses on top, each with what stays allowed beside it. */
+static const struct {
+	struct probe probe;
+	unsigned when; /* answers so with this condition, and allows without */
+} shared_probes[] = {
+	{{"shmget", {0}, REFUSE, false}, FLOOR_SHARED},
+	{{"semtimedop", {0}, REFUSE, false}, FLOOR_SHARED},
+	{{"mq_open", {0}, REFUSE, true}, FLOOR_SHARED},
+	{{"prlimit64", {1}, REFUSE, true}, FLOOR_SHARED},
+	{{"prlimit64", {0}, ALLOW, true}, FLOOR_SHARED},
+	{{"setpriority", {0, 0, 5}, ALLOW, true}, FLOOR_SHARED},
+	{{"setpriority", {0, 7, 5}, REFUSE, true}, FLOOR_SHARED},
+	{{"setpriority", {2, 0, 5}, REFUSE, true}, FLOOR_SHARED},
+	{{"ioprio_set", {1, 0}, ALLOW, true}, FLOOR_SHARED},
+	{{"ioprio_set", {3, 0}, REFUSE, true}, FLOOR_SHARED},
+	{{"sched_setaffinity", {9}, REFUSE, true}, FLOOR_SHARED},
+	{{"sched_setattr", {0}, ALLOW, true}, FLOOR_SHARED},
+	{{"ioctl", {0, TIOCGWINSZ}, ALLOW, true}, FLOOR_SHARED},
+	{{"ioctl", {0, FIONREAD}, ALLOW, true}, FLOOR_SHARED},
+	{{"ioctl", {0, 0x80045430}, ALLOW, true}, FLOOR_SHARED},		      /* TIOCGPTN */
+	{{"ioctl", {0, 0x40086602}, SECCOMP_RET_ERRNO | ENOTTY, true}, FLOOR_SHARED}, /* SETFLAGS */
+	{{"ioctl", {0, 0x5000940e}, SECCOMP_RET_ERRNO | ENOTTY, true}, FLOOR_SHARED}, /* SUBVOL */
+	{{"socket", {AF_UNIX, SOCK_STREAM}, NO_FAMILY, false}, FLOOR_SHARED},
+	{{"socket", {AF_INET, SOCK_STREAM}, ALLOW, false}, FLOOR_SHARED},
+	{{"socket", {AF_INET, SOCK_STREAM}, NO_FAMILY, false}, FLOOR_NO_NETWORK},
+	{{"socket", {AF_NETLINK, SOCK_RAW}, NO_FAMILY, false}, FLOOR_NO_NETWORK},
+	{{"socketpair", {AF_UNIX, SOCK_STREAM}, ALLOW, false}, FLOOR_SHARED},
+	{{"socketpair", {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC}, ALLOW, false}, FLOOR_SHARED},
+	{{"socketpair", {AF_UNIX, SOCK_DGRAM}, NO_FAMILY, false}, FLOOR_SHARED},
+	{{"chmod", {0, 0644}, REFUSE, true}, FLOOR_NO_METADATA},
+	{{"fchmodat2", {0, 0, 0644}, REFUSE, true}, FLOOR_NO_METADATA},
+	{{"lchown", {0}, REFUSE, true}, FLOOR_NO_METADATA},
+	{{"utimensat", {0}, REFUSE, true}, FLOOR_NO_METADATA},
+	{{"fsetxattr", {0}, REFUSE, true}, FLOOR_NO_METADATA},
+	{{"removexattr", {0}, REFUSE, true}, FLOOR_NO_METADATA},
+	{{"inotify_add_watch", {0}, REFUSE, true}, FLOOR_NO_WATCHING},
+	{{"fanotify_mark", {0}, REFUSE, true}, FLOOR_NO_WATCHING},
+};
+
+static void check_shared(const struct machine *m, size_t i)
+{
+	const unsigned with = FLOOR_SHARED | shared_probes[i].when;
+	struct probe probe = shared_probes[i].probe;
+	cleanup_bpf_program struct bpf_program on = {0}, off = {0};
+	int number = seccomp_syscall_resolve_name_arch(m->token, probe.name);
+
+	if (m->token == SCMP_ARCH_X86 && !probe.i386_too)
+		number = i386_direct(probe.name);
+	if (number < 0)
+		return;
+	assert_int_equal(seccomp_floor_compile(m->floor, with, &on, NULL), 0);
+	assert_int_equal(seccomp_floor_compile(m->floor, with & ~shared_probes[i].when, &off, NULL),
+			 0);
+	assert_true(bpf_sim_check(on.v, on.n));
+	check(&on, m, &probe, number, 0);
+	check(&on, m, &probe, number, HIGH);
+	probe.answer = ALLOW;
+	check(&off, m, &probe, number, 0);
+}
+
+static void test_shared(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < ARRAY_SIZE(machines); m++)
+		for (size_t i = 0; i < ARRAY_SIZE(shared_probes); i++)
+			check_shared(&machines[m], i);
+}
+
 static uint32_t answer_of(enum floor_machine floor, uint32_t arch, uint32_t nr)
 {
 	cleanup_bpf_program struct bpf_program p = {0};
 	struct seccomp_data data = {.nr = (int)nr, .arch = arch};
 
-	assert_int_equal(seccomp_floor_compile(floor, &p, NULL), 0);
+	assert_int_equal(seccomp_floor_compile(floor, 0, &p, NULL), 0);
 	return bpf_sim_run(p.v, p.n, &data, NULL);
 }
 
@@ -302,7 +370,7 @@ static void install(void)
 	enum floor_machine machine;
 	struct sock_fprog prog;
 
-	if (!seccomp_floor_native(&machine) || seccomp_floor_compile(machine, &p, NULL) < 0)
+	if (!seccomp_floor_native(&machine) || seccomp_floor_compile(machine, 0, &p, NULL) < 0)
 		_exit(90);
 	prog = (struct sock_fprog){.len = (unsigned short)p.n, .filter = p.v};
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
@@ -381,6 +449,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_matrix),
+		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_unknown_numbers),
 		cmocka_unit_test(test_x32_both_numbers),
 		cmocka_unit_test(test_other_machines_are_killed),

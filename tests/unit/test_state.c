@@ -58,6 +58,7 @@ static struct container_state sample(void)
 		.owner = "",
 		.started = true,
 		.confined = true,
+		.rung = RUNG_SHARED,
 		.has_poststop = true,
 		.annotations = {annotations, 2},
 	};
@@ -91,6 +92,7 @@ static void test_round_trip(void **state)
 	assert_string_equal(got.created, s.created);
 	assert_string_equal(got.owner, "");
 	assert_true(got.started && got.confined && got.has_poststop);
+	assert_int_equal(got.rung, RUNG_SHARED);
 	assert_false(got.has_terminal || got.has_poststart);
 	assert_int_equal(got.cgroup.n, 1);
 	assert_int_equal(got.cgroup.mode, CGROUP_MODE_V1);

@@ -224,8 +224,9 @@ static int caps_prepare(struct run *run, struct sbx_error *err)
 	return 0;
 }
 
-static int bounding_drop(uint64_t keep, struct sbx_error *err)
+static int bounding_drop(const struct plan *plan, struct sbx_error *err)
 {
+	uint64_t keep = plan->caps.sets[CAPSET_BOUNDING];
 	int cap;
 
 	for (cap = 0; cap <= CAPABILITY_MAX_BIT; cap++) {
@@ -239,6 +240,9 @@ static int bounding_drop(uint64_t keep, struct sbx_error *err)
 		 * it. */
 		if (errno == EPERM && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 0)
 			continue;
+		/* Nor does it matter to a process that no execve(2) gives anything. */
+		if (errno == EPERM && plan->rung == RUNG_SHARED && plan->process.no_new_privs)
+			return 0;
 		return sbx_fail(err, SBX_E_SYSTEM, errno,
 				"drop capability %d from the bounding set", cap);
 	}
@@ -267,7 +271,8 @@ static int fail_id(const char *what, uint32_t id, int errnum, struct sbx_error *
 
 static int ids_set(const struct run *run, const struct oci_user *user, struct sbx_error *err)
 {
-	bool keep = asks_for_groups(run->plan) && !run->plan->policy->confined;
+	bool keep = (asks_for_groups(run->plan) && !run->plan->policy->confined) ||
+		    (run->plan->rung == RUNG_SHARED && run->plan->host->euid != 0);
 
 	if (!keep && !run->plan->namespaces.deny_setgroups &&
 	    setgroups(user->additional_gids_n, user->additional_gids) < 0 &&
@@ -353,7 +358,7 @@ static int caps_apply(struct run *run, enum stage stage, struct sbx_error *err)
 		return sbx_fail(err, SBX_E_INTERNAL, 0, "set credentials: there is no process");
 	if (run->plan->process.no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, errno, "set no_new_privs");
-	r = bounding_drop(run->plan->caps.sets[CAPSET_BOUNDING], err);
+	r = bounding_drop(run->plan, err);
 	if (r < 0)
 		return r;
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
@@ -395,6 +400,7 @@ static void caps_dump(const struct plan *plan, struct json_writer *w)
 
 const struct room room_caps = {
 	.name = "caps",
+	.without_namespaces = true,
 	.plan = caps_plan,
 	.prepare = caps_prepare,
 	.apply = caps_apply,

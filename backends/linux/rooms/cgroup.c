@@ -166,7 +166,8 @@ static int plan_group(struct plan *plan, struct report *report, struct sbx_error
 		cg->path = arena_printf(plan->arena, "/sbx/%s", plan->options.id);
 	if (!cg->path)
 		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "plan the cgroup");
-	cg->best_effort = (plan->host->euid != 0 || !plan->host->initial_userns) &&
+	cg->best_effort = (plan->host->euid != 0 || !plan->host->initial_userns ||
+			   plan->rung == RUNG_SHARED) &&
 			  !cg->path_given && !has_limits(cg->resources) && !cg->ceiling;
 	return cg->path_given && cg->manager != CGROUP_MANAGER_DISABLED
 		       ? cgroup_check_path(cg->path, err)
@@ -420,6 +421,7 @@ static void dump(const struct plan *plan, struct json_writer *w)
 
 const struct room room_cgroup = {
 	.name = "cgroup",
+	.without_namespaces = true,
 	.plan = plan_group,
 	.prepare = prepare,
 	.apply = apply,

@@ -26,29 +26,21 @@
 #include <sys/vfs.h>
 
 #include "backends/linux/device_nodes.h"
+#include "backends/linux/landlock_rules.h"
 #include "backends/linux/room.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/kernel.h"
 #include "runtime/base/path.h"
 
-#define READ_RIGHTS                                                                                \
-	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-/* No device nodes: nothing in a container may make them. */
-#define WRITE_RIGHTS                                                                               \
-	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                           \
-	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |                            \
-	 LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |                              \
-	 LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER |   \
-	 LANDLOCK_ACCESS_FS_TRUNCATE)
 #define FILE_RIGHTS                                                                                \
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |                               \
 	 LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |                             \
 	 LANDLOCK_ACCESS_FS_IOCTL_DEV)
-#define DEVICE_RIGHTS (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_IOCTL_DEV)
-#define NODE_RIGHTS   (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK)
+#define NODE_RIGHTS (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK)
 
 #define ABI_REFER     2
 #define ABI_TRUNCATE  3
+#define ABI_NETWORK   4
 #define ABI_IOCTL_DEV 5
 #define ABI_SCOPE     6
 
@@ -58,7 +50,8 @@
 
 static uint64_t handled_rights(unsigned abi)
 {
-	uint64_t rights = READ_RIGHTS | WRITE_RIGHTS | NODE_RIGHTS | LANDLOCK_ACCESS_FS_IOCTL_DEV;
+	uint64_t rights = LANDLOCK_READ_RIGHTS | LANDLOCK_WRITE_RIGHTS | NODE_RIGHTS |
+			  LANDLOCK_ACCESS_FS_IOCTL_DEV;
 
 	if (abi < ABI_REFER)
 		rights &= ~LANDLOCK_ACCESS_FS_REFER;
@@ -103,6 +96,34 @@ static void plan_scopes(struct plan *plan, struct report *report)
 			report);
 }
 
+/* Rung 2: the only layer there is. */
+static int plan_shared(struct plan *plan, struct report *report, struct sbx_error *err)
+{
+	unsigned abi = plan->host->landlock_abi;
+
+	if (abi < ABI_NETWORK)
+		return sbx_fail(
+			err, SBX_E_GUARANTEE_UNAVAILABLE, 0,
+			"confine without namespaces: that needs Landlock ABI %d (Linux 6.7, "
+			"\"landlock\" in the lsm= boot parameter, no filter around us that refuses "
+			"it), here it is %u; and %s",
+			ABI_NETWORK, abi, plan->host->restriction);
+	plan->landlock.abi = abi;
+	plan->landlock.used = plan->landlock.scope_abstract = true;
+	plan->landlock.closes_network = plan->shared.no_network;
+	plan->landlock.scope_signal = plan_scope(
+		plan, "signals", "only to those of the same set of processes",
+		"others of the same user can be signalled: it needs Landlock ABI 6 (Linux 6.12)",
+		report);
+	plan->landlock.scope_abstract = abi >= ABI_SCOPE;
+	if (!plan->landlock.scope_signal)
+		report_add(report, "signals", "landlock", OUTCOME_UNENFORCED,
+			   GUARANTEE_BIT(GUARANTEE_PROCESS_BOUNDARY), "no scope for signals");
+	report_add(report, "landlock", "landlock", OUTCOME_ENFORCED, CARRIES,
+		   "ABI %u, errata mended: %#x", abi, (unsigned)plan->host->landlock_errata);
+	return 0;
+}
+
 static int landlock_plan(struct plan *plan, struct report *report, struct sbx_error *err)
 {
 	unsigned abi = plan->host->landlock_abi;
@@ -110,6 +131,8 @@ static int landlock_plan(struct plan *plan, struct report *report, struct sbx_er
 	(void)err;
 	if (!plan->policy->confined)
 		return 0;
+	if (plan->rung == RUNG_SHARED)
+		return plan_shared(plan, report, err);
 	plan->landlock.abi = abi;
 	plan->landlock.used = abi > 0;
 	if (abi == 0)
@@ -131,51 +154,48 @@ static int landlock_plan(struct plan *plan, struct report *report, struct sbx_er
 
 /* ---- the ruleset ---- */
 
-struct rules {
-	const struct run *run;
-	int fd;
-	uint64_t handled;
-};
-
-/* fd is a folder, or rights are cut to those of files. */
-static int rule_add(const struct rules *rules, int fd, uint64_t rights, const char *path,
-		    struct sbx_error *err)
+int landlock_rule_add(const struct landlock_rules *rules, int fd, uint64_t rights, const char *path,
+		      struct sbx_error *err)
 {
 	struct landlock_path_beneath_attr attr = {
 		.parent_fd = fd,
 		.allowed_access = rights & rules->handled,
 	};
+	struct stat st;
 	int r;
 
+	if (fstat(fd, &st) < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, errno, "look at \"%s\"", path);
+	if (!S_ISDIR(st.st_mode))
+		attr.allowed_access &= FILE_RIGHTS;
 	if (attr.allowed_access == 0)
 		return 0;
 	r = sys_landlock_add_rule(rules->fd, LANDLOCK_RULE_PATH_BENEATH, &attr);
 	return r < 0 ? sbx_fail(err, SBX_E_SYSTEM, -r, "add a Landlock rule for \"%s\"", path) : 0;
 }
 
-static int open_inside(const struct rules *rules, const char *path)
+static int open_inside(const struct landlock_rules *rules, const char *path)
 {
 	return path_open_no_symlinks(rules->run->rootfs_fd, path[1] ? path + 1 : ".", O_PATH);
 }
 
-/* A rule for a place that may be missing. */
-static int rule_add_path(const struct rules *rules, const char *path, uint64_t rights,
-			 struct sbx_error *err)
+int landlock_rule_add_path(const struct landlock_rules *rules, const char *path, uint64_t rights,
+			   struct sbx_error *err)
 {
 	cleanup_fd int fd = open_inside(rules, path);
-	struct stat st;
 
-	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
+	/* -EACCES: the process has no more rights than we here, and opens nothing of it either */
+	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP || fd == -EACCES)
 		return 0;
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, fd < 0 ? -fd : errno, "open \"%s\"", path);
-	return rule_add(rules, fd, S_ISDIR(st.st_mode) ? rights : rights & FILE_RIGHTS, path, err);
+	if (fd < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -fd, "open \"%s\"", path);
+	return landlock_rule_add(rules, fd, rights, path, err);
 }
 
 #define PTS_MAJOR_FIRST 136 /* UNIX98 pty slaves: 136 to 143 */
 #define PTS_MAJOR_LAST	143
 
-static int rules_add_nodes(const struct rules *rules, struct sbx_error *err)
+static int rules_add_nodes(const struct landlock_rules *rules, struct sbx_error *err)
 {
 	struct stat st;
 	size_t i;
@@ -186,9 +206,10 @@ static int rules_add_nodes(const struct rules *rules, struct sbx_error *err)
 		cleanup_fd int fd = open_inside(rules, node->path);
 
 		if (fd >= 0 && fstat(fd, &st) == 0 && device_node_is(node, &st))
-			r = rule_add(rules, fd,
-				     node->written ? DEVICE_RIGHTS : LANDLOCK_ACCESS_FS_IOCTL_DEV,
-				     node->path, err);
+			r = landlock_rule_add(rules, fd,
+					      node->written ? LANDLOCK_DEVICE_RIGHTS
+							    : LANDLOCK_ACCESS_FS_IOCTL_DEV,
+					      node->path, err);
 	}
 	if (r == 0) {
 		/* the terminal's slave, bound on this name */
@@ -196,7 +217,8 @@ static int rules_add_nodes(const struct rules *rules, struct sbx_error *err)
 
 		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
 		    major(st.st_rdev) >= PTS_MAJOR_FIRST && major(st.st_rdev) <= PTS_MAJOR_LAST)
-			r = rule_add(rules, fd, DEVICE_RIGHTS, "/dev/console", err);
+			r = landlock_rule_add(rules, fd, LANDLOCK_DEVICE_RIGHTS, "/dev/console",
+					      err);
 	}
 	return r;
 }
@@ -207,13 +229,13 @@ static const struct {
 	unsigned long magic;
 	uint64_t rights;
 } places[] = {
-	{"/dev/pts", DEVPTS_SUPER_MAGIC, DEVICE_RIGHTS},
-	{"/dev/shm", TMPFS_MAGIC, WRITE_RIGHTS},
-	{"/dev/mqueue", 0x19800202, WRITE_RIGHTS},
+	{"/dev/pts", DEVPTS_SUPER_MAGIC, LANDLOCK_DEVICE_RIGHTS},
+	{"/dev/shm", TMPFS_MAGIC, LANDLOCK_WRITE_RIGHTS},
+	{"/dev/mqueue", 0x19800202, LANDLOCK_WRITE_RIGHTS},
 	{"/proc", PROC_SUPER_MAGIC, LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE},
 };
 
-static int rules_add_places(const struct rules *rules, struct sbx_error *err)
+static int rules_add_places(const struct landlock_rules *rules, struct sbx_error *err)
 {
 	struct statfs fs;
 	size_t i;
@@ -224,14 +246,14 @@ static int rules_add_places(const struct rules *rules, struct sbx_error *err)
 
 		if (fd >= 0 && fstatfs(fd, &fs) == 0 &&
 		    (unsigned long)fs.f_type == places[i].magic && !(fs.f_flags & ST_RDONLY))
-			r = rule_add(rules, fd, places[i].rights, places[i].path, err);
+			r = landlock_rule_add(rules, fd, places[i].rights, places[i].path, err);
 	}
 	return r;
 }
 
 /* Under "host write allow": everything below "/" but the folders of the kernel and of devices.
  * Landlock cannot take back below a rule what the rule gives, so "/" itself has none. */
-static int rules_add_host(const struct rules *rules, struct sbx_error *err)
+static int rules_add_host(const struct landlock_rules *rules, struct sbx_error *err)
 {
 	static const char *const kernel_folders[] = {"dev", "proc", "sys"};
 	cleanup_dir DIR *dir = NULL;
@@ -255,12 +277,12 @@ static int rules_add_host(const struct rules *rules, struct sbx_error *err)
 		    strcmp(entry->d_name, "..") == 0)
 			continue;
 		snprintf(path, sizeof(path), "/%s", entry->d_name);
-		r = rule_add_path(rules, path, WRITE_RIGHTS, err);
+		r = landlock_rule_add_path(rules, path, LANDLOCK_WRITE_RIGHTS, err);
 	}
 	return r;
 }
 
-static int rules_add_writable(const struct rules *rules, struct sbx_error *err)
+static int rules_add_writable(const struct landlock_rules *rules, struct sbx_error *err)
 {
 	const struct policy *policy = rules->run->plan->policy;
 	size_t i;
@@ -268,7 +290,8 @@ static int rules_add_writable(const struct rules *rules, struct sbx_error *err)
 
 	for (i = 0; r == 0 && i < policy->paths_n; i++) {
 		if (policy->paths[i].write)
-			r = rule_add_path(rules, policy->paths[i].path, WRITE_RIGHTS, err);
+			r = landlock_rule_add_path(rules, policy->paths[i].path,
+						   LANDLOCK_WRITE_RIGHTS, err);
 	}
 	if (r == 0) {
 		/* the image may have a link there; the mount is what it leads to */
@@ -276,17 +299,34 @@ static int rules_add_writable(const struct rules *rules, struct sbx_error *err)
 			rules->run->rootfs_fd, rules->run->plan->view.scratch_path, O_PATH, 0);
 
 		r = fd < 0 ? sbx_fail(err, SBX_E_SYSTEM, -fd, "open the scratch folder")
-			   : rule_add(rules, fd, WRITE_RIGHTS, "scratch", err);
+			   : landlock_rule_add(rules, fd, LANDLOCK_WRITE_RIGHTS, "scratch", err);
 	}
 	return r;
+}
+
+static int rules_add_view(const struct landlock_rules *rules, struct sbx_error *err)
+{
+	int r = landlock_rule_add_path(rules, "/", LANDLOCK_READ_RIGHTS, err);
+
+	if (r == 0 && rules->run->plan->view.host_write)
+		r = rules_add_host(rules, err);
+	if (r == 0)
+		r = rules_add_writable(rules, err);
+	if (r == 0)
+		r = rules_add_nodes(rules, err);
+	return r < 0 ? r : rules_add_places(rules, err);
 }
 
 static int ruleset_make(struct run *run, struct sbx_error *err)
 {
 	const struct plan *plan = run->plan;
-	struct rules rules = {.run = run, .handled = handled_rights(plan->landlock.abi)};
+	struct landlock_rules rules = {.run = run, .handled = handled_rights(plan->landlock.abi)};
 	struct sys_landlock_ruleset attr = {
 		.handled_access_fs = rules.handled,
+		.handled_access_net =
+			plan->landlock.closes_network
+				? LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP
+				: 0,
 		.scoped =
 			(plan->landlock.scope_abstract ? LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET : 0) |
 			(plan->landlock.scope_signal ? LANDLOCK_SCOPE_SIGNAL : 0),
@@ -295,20 +335,14 @@ static int ruleset_make(struct run *run, struct sbx_error *err)
 	int r;
 
 	/* Before scopes and network rules the structure had one member. */
-	if (fd == -E2BIG || fd == -EINVAL)
+	if ((fd == -E2BIG || fd == -EINVAL) && !attr.handled_access_net)
 		fd = sys_landlock_create_ruleset(&attr, sizeof(attr.handled_access_fs), 0);
 	if (fd < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -fd, "make a Landlock ruleset");
 	rules.fd = fd;
-	r = rule_add_path(&rules, "/", READ_RIGHTS, err);
-	if (r == 0 && plan->view.host_write)
-		r = rules_add_host(&rules, err);
-	if (r == 0)
-		r = rules_add_writable(&rules, err);
-	if (r == 0)
-		r = rules_add_nodes(&rules, err);
-	if (r == 0)
-		r = rules_add_places(&rules, err);
+	r = plan->rung == RUNG_SHARED
+		    ? landlock_shared_add(&rules, *room_slot(run, &room_landlock), err)
+		    : rules_add_view(&rules, err);
 	if (r < 0)
 		return r;
 	run->landlock_fd = take_fd(&fd);
@@ -345,15 +379,23 @@ static int landlock_apply(struct run *run, enum stage stage, struct sbx_error *e
 		return 0;
 	if (stage == STAGE_LIMITS)
 		return ruleset_make(run, err);
-	if (stage != STAGE_LANDLOCK)
+	if (stage != STAGE_LANDLOCK && stage != STAGE_OUTER_LANDLOCK)
 		return 0;
 	if (run->landlock_fd < 0)
 		return sbx_fail(err, SBX_E_INTERNAL, 0, "enforce Landlock: there is no ruleset");
 	r = restrict_self(run);
 	if (r < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -r, "enforce the Landlock ruleset");
-	cleanup_close_fd(&run->landlock_fd);
+	if (stage == STAGE_LANDLOCK)
+		cleanup_close_fd(&run->landlock_fd);
 	return 0;
+}
+
+static int landlock_prepare(struct run *run, struct sbx_error *err)
+{
+	return run->plan->rung == RUNG_SHARED
+		       ? landlock_shared_prepare(run, room_slot(run, &room_landlock), err)
+		       : 0;
 }
 
 static void landlock_dump(const struct plan *plan, struct json_writer *w)
@@ -368,7 +410,9 @@ static void landlock_dump(const struct plan *plan, struct json_writer *w)
 
 const struct room room_landlock = {
 	.name = "landlock",
+	.without_namespaces = true,
 	.plan = landlock_plan,
+	.prepare = landlock_prepare,
 	.apply = landlock_apply,
 	.dump = landlock_dump,
 };

@@ -102,6 +102,7 @@ static int lsm_apply(struct run *run, enum stage stage, struct sbx_error *err)
 
 const struct room room_lsm = {
 	.name = "lsm",
+	.without_namespaces = true,
 	.prepare = lsm_prepare,
 	.apply = lsm_apply,
 };

@@ -139,6 +139,7 @@ static int mempolicy_apply(struct run *run, enum stage stage, struct sbx_error *
 
 const struct room room_mempolicy = {
 	.name = "mempolicy",
+	.without_namespaces = true,
 	.plan = mempolicy_plan,
 	.apply = mempolicy_apply,
 };

@@ -39,5 +39,6 @@ static int oom_apply(struct run *run, enum stage stage, struct sbx_error *err)
 
 const struct room room_oom = {
 	.name = "oom",
+	.without_namespaces = true,
 	.apply = oom_apply,
 };

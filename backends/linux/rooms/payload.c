@@ -36,8 +36,9 @@ static int plan_payload(struct plan *plan, struct report *report, struct sbx_err
 	if (!process->args.n)
 		return sbx_fail_at(err, SBX_E_INVALID_CONFIG, "/process/args",
 				   "process.args is empty");
-	plan->process.process = process;
-	plan->process.env = plan->policy->env;
+	if (!plan->process.process)
+		plan->process.process = process;
+	plan->process.env = plan->rung == RUNG_SHARED ? plan->shared.env : plan->policy->env;
 	plan->process.no_new_privs = process->no_new_privileges || plan->policy->confined;
 	plan->process.new_keyring = !plan->options.no_new_keyring;
 	plan->process.terminal = process->terminal;
@@ -210,6 +211,15 @@ static void give_stdio(const struct oci_user *user)
 			(void)!fchown(fd, user->uid, user->gid);
 }
 
+static int fork_from_first(const struct run *run, struct sbx_error *err)
+{
+	const struct plan *plan = run->plan;
+
+	return plan->options.reaper && !run->is_exec
+		       ? reaper_fork(plan->rung == RUNG_SHARED && plan->landlock.scope_signal, err)
+		       : 0;
+}
+
 static int apply_payload(struct run *run, enum stage stage, struct sbx_error *err)
 {
 	int rc;
@@ -226,8 +236,10 @@ static int apply_payload(struct run *run, enum stage stage, struct sbx_error *er
 		if (rc == 0)
 			rc = finish_environment(run, err);
 		return rc < 0 || run->probe ? rc : find_executable(run, err);
+	case STAGE_FIRST_PROCESS:
+		return fork_from_first(run, err);
 	case STAGE_EXEC:
-		rc = run->plan->options.reaper && !run->is_exec ? reaper_fork(err) : 0;
+		rc = run->plan->rung != RUNG_SHARED ? fork_from_first(run, err) : 0;
 		if (rc < 0)
 			return rc;
 		execve(run->executable, run->plan->process.process->args.v, run->env);
@@ -250,6 +262,7 @@ static void dump_payload(const struct plan *plan, struct json_writer *w)
 
 const struct room room_payload = {
 	.name = "payload",
+	.without_namespaces = true,
 	.plan = plan_payload,
 	.apply = apply_payload,
 	.dump = dump_payload,

@@ -89,6 +89,7 @@ static int rlimits_apply(struct run *run, enum stage stage, struct sbx_error *er
 
 const struct room room_rlimits = {
 	.name = "rlimits",
+	.without_namespaces = true,
 	.plan = rlimits_plan,
 	.apply = rlimits_apply,
 };

@@ -294,6 +294,7 @@ static int sched_apply(struct run *run, enum stage stage, struct sbx_error *err)
 
 const struct room room_sched = {
 	.name = "sched",
+	.without_namespaces = true,
 	.plan = sched_plan,
 	.prepare = sched_prepare,
 	.apply = sched_apply,

@@ -83,6 +83,17 @@ static int program_keep(struct arena *arena, struct bpf_program *program)
 	return kept.v ? 0 : -ENOMEM;
 }
 
+static unsigned floor_conditions(const struct plan *plan)
+{
+	const struct plan_shared *shared = &plan->shared;
+
+	if (plan->rung != RUNG_SHARED)
+		return 0;
+	return FLOOR_SHARED | (shared->no_network ? FLOOR_NO_NETWORK : 0) |
+	       (shared->no_metadata ? FLOOR_NO_METADATA : 0) |
+	       (shared->no_watching ? FLOOR_NO_WATCHING : 0);
+}
+
 static int seccomp_prepare(struct run *run, struct sbx_error *err)
 {
 	const struct plan_seccomp *plan = &run->plan->seccomp;
@@ -97,7 +108,8 @@ static int seccomp_prepare(struct run *run, struct sbx_error *err)
 		return sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "compile the system call filters");
 	if (plan->floor)
 		r = seccomp_floor_native(&machine)
-			    ? seccomp_floor_compile(machine, &filters->floor, err)
+			    ? seccomp_floor_compile(machine, floor_conditions(run->plan),
+						    &filters->floor, err)
 			    : sbx_fail(err, SBX_E_INTERNAL, 0, "compile for an unknown machine");
 	if (r == 0 && plan->floor && program_keep(run->plan->arena, &filters->floor) < 0)
 		r = sbx_fail(err, SBX_E_SYSTEM, ENOMEM, "compile the system call filters");
@@ -161,6 +173,7 @@ static void seccomp_dump(const struct plan *plan, struct json_writer *w)
 
 const struct room room_seccomp = {
 	.name = "seccomp",
+	.without_namespaces = true,
 	.plan = seccomp_plan,
 	.prepare = seccomp_prepare,
 	.apply = seccomp_apply,

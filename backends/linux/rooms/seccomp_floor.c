@@ -23,10 +23,11 @@
 #include <sys/stat.h>
 
 #include "backends/linux/seccomp_filters.h"
+#include "backends/linux/seccomp_table.h"
 #include "runtime/base/cleanup.h"
 
 #define X32_BIT UINT32_C(0x40000000)
-#define NONE	(-1)
+#define NONE	FLOOR_NONE
 
 /* Kernel numbers, equal on the machines below; headers may be older than the kernel. */
 #define NEW_NAMESPACES                                                                             \
@@ -40,93 +41,77 @@
 #define TERMINAL_CONSOLE	 0x541cu	      /* TIOCLINUX */
 #define TCP_OPT_FASTOPEN_CONNECT 30u
 #define SOCKET_TYPE_MASK	 0xfu
+#define IOCTL_KIND_MASK		 0xff00u
+#define IOCTL_TERMINAL		 0x5400u /* asm-generic/ioctls.h */
+#define IOCTL_SOCKET		 0x8900u /* linux/sockios.h */
+#define SHARED_ROWS_MAX		 96
 
 /* The newest system call that this release knows: file_setattr, Linux 6.17. */
 #define NEWEST_COMMON 469
 #define NEWEST_X32    547
 
-enum answer {
-	ANSWER_REFUSE,	/* EPERM */
-	ANSWER_MISSING, /* ENOSYS */
-	ANSWER_BITS,	/* EPERM where argument .arg has one of .bits */
-	ANSWER_CREATE,	/* EPERM where flags in .arg create and the mode behind has set-id bits */
-	ANSWER_NODE,	/* mode in .arg: set-id bits, block and character devices */
-	ANSWER_IOCTL,	/* typing into a terminal */
-	ANSWER_SOCKET,	/* allow-list of family, type, protocol */
-	ANSWER_SOCKET_PAIR, /* AF_UNIX only */
-	ANSWER_SOCKET_OPTION,
-};
-
-struct floor_row {
-	const char *name;
-	int16_t x86_64, i386, aarch64, x32; /* x32: its own number beside x86_64's */
-	enum answer answer;
-	uint8_t arg;
-	uint32_t bits;
-};
-
 static const struct floor_row rows[] = {
 	/* other processes' memory and descriptors */
-	{"ptrace", 101, 26, 117, 521, ANSWER_REFUSE, 0, 0},
-	{"process_vm_readv", 310, 347, 270, 539, ANSWER_REFUSE, 0, 0},
-	{"process_vm_writev", 311, 348, 271, 540, ANSWER_REFUSE, 0, 0},
-	{"pidfd_getfd", 438, 438, 438, NONE, ANSWER_REFUSE, 0, 0},
+	{"ptrace", 101, 26, 117, 521, ANSWER_REFUSE, 0, 0, 0},
+	{"process_vm_readv", 310, 347, 270, 539, ANSWER_REFUSE, 0, 0, 0},
+	{"process_vm_writev", 311, 348, 271, 540, ANSWER_REFUSE, 0, 0, 0},
+	{"pidfd_getfd", 438, 438, 438, NONE, ANSWER_REFUSE, 0, 0, 0},
 	/* keys, programs in the kernel, tracing, page faults, other kernels, quotas */
-	{"add_key", 248, 286, 217, NONE, ANSWER_REFUSE, 0, 0},
-	{"request_key", 249, 287, 218, NONE, ANSWER_REFUSE, 0, 0},
-	{"keyctl", 250, 288, 219, NONE, ANSWER_REFUSE, 0, 0},
-	{"bpf", 321, 357, 280, NONE, ANSWER_REFUSE, 0, 0},
-	{"perf_event_open", 298, 336, 241, NONE, ANSWER_REFUSE, 0, 0},
-	{"userfaultfd", 323, 374, 282, NONE, ANSWER_REFUSE, 0, 0},
-	{"kexec_load", 246, 283, 104, 528, ANSWER_REFUSE, 0, 0},
-	{"kexec_file_load", 320, NONE, 294, NONE, ANSWER_REFUSE, 0, 0},
-	{"quotactl", 179, 131, 60, NONE, ANSWER_REFUSE, 0, 0},
-	{"quotactl_fd", 443, 443, 443, NONE, ANSWER_REFUSE, 0, 0},
-	{"io_uring_setup", 425, 425, 425, NONE, ANSWER_REFUSE, 0, 0},
-	{"io_uring_enter", 426, 426, 426, NONE, ANSWER_REFUSE, 0, 0},
-	{"io_uring_register", 427, 427, 427, NONE, ANSWER_REFUSE, 0, 0},
+	{"add_key", 248, 286, 217, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"request_key", 249, 287, 218, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"keyctl", 250, 288, 219, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"bpf", 321, 357, 280, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"perf_event_open", 298, 336, 241, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"userfaultfd", 323, 374, 282, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"kexec_load", 246, 283, 104, 528, ANSWER_REFUSE, 0, 0, 0},
+	{"kexec_file_load", 320, NONE, 294, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"quotactl", 179, 131, 60, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"quotactl_fd", 443, 443, 443, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"io_uring_setup", 425, 425, 425, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"io_uring_enter", 426, 426, 426, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"io_uring_register", 427, 427, 427, NONE, ANSWER_REFUSE, 0, 0, 0},
 	/* mounts and files by handle */
-	{"mount", 165, 21, 40, NONE, ANSWER_REFUSE, 0, 0},
-	{"umount", NONE, 22, NONE, NONE, ANSWER_REFUSE, 0, 0},
-	{"umount2", 166, 52, 39, NONE, ANSWER_REFUSE, 0, 0},
-	{"pivot_root", 155, 217, 41, NONE, ANSWER_REFUSE, 0, 0},
-	{"open_tree", 428, 428, 428, NONE, ANSWER_REFUSE, 0, 0},
-	{"move_mount", 429, 429, 429, NONE, ANSWER_REFUSE, 0, 0},
-	{"fsopen", 430, 430, 430, NONE, ANSWER_REFUSE, 0, 0},
-	{"fsconfig", 431, 431, 431, NONE, ANSWER_REFUSE, 0, 0},
-	{"fsmount", 432, 432, 432, NONE, ANSWER_REFUSE, 0, 0},
-	{"fspick", 433, 433, 433, NONE, ANSWER_REFUSE, 0, 0},
-	{"mount_setattr", 442, 442, 442, NONE, ANSWER_REFUSE, 0, 0},
-	{"open_tree_attr", 467, 467, 467, NONE, ANSWER_REFUSE, 0, 0},
-	{"open_by_handle_at", 304, 342, 265, NONE, ANSWER_REFUSE, 0, 0},
+	{"mount", 165, 21, 40, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"umount", NONE, 22, NONE, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"umount2", 166, 52, 39, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"pivot_root", 155, 217, 41, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"open_tree", 428, 428, 428, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"move_mount", 429, 429, 429, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"fsopen", 430, 430, 430, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"fsconfig", 431, 431, 431, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"fsmount", 432, 432, 432, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"fspick", 433, 433, 433, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"mount_setattr", 442, 442, 442, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"open_tree_attr", 467, 467, 467, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"open_by_handle_at", 304, 342, 265, NONE, ANSWER_REFUSE, 0, 0, 0},
 	/* namespaces */
-	{"setns", 308, 346, 268, NONE, ANSWER_REFUSE, 0, 0},
-	{"unshare", 272, 310, 97, NONE, ANSWER_BITS, 0, NEW_NAMESPACES | NEW_TIME_NAMESPACE},
-	{"clone", 56, 120, 220, NONE, ANSWER_BITS, 0, NEW_NAMESPACES},
-	{"clone3", 435, 435, 435, NONE, ANSWER_MISSING, 0, 0},
+	{"setns", 308, 346, 268, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"unshare", 272, 310, 97, NONE, ANSWER_BITS, 0, NEW_NAMESPACES | NEW_TIME_NAMESPACE, 0},
+	{"clone", 56, 120, 220, NONE, ANSWER_BITS, 0, NEW_NAMESPACES, 0},
+	{"clone3", 435, 435, 435, NONE, ANSWER_MISSING, 0, 0, 0},
 	/* set-id bits and device nodes */
-	{"chmod", 90, 15, NONE, NONE, ANSWER_BITS, 1, SET_ID_BITS},
-	{"fchmod", 91, 94, 52, NONE, ANSWER_BITS, 1, SET_ID_BITS},
-	{"fchmodat", 268, 306, 53, NONE, ANSWER_BITS, 2, SET_ID_BITS},
-	{"fchmodat2", 452, 452, 452, NONE, ANSWER_BITS, 2, SET_ID_BITS},
-	{"mkdir", 83, 39, NONE, NONE, ANSWER_BITS, 1, SET_ID_BITS},
-	{"mkdirat", 258, 296, 34, NONE, ANSWER_BITS, 2, SET_ID_BITS},
-	{"creat", 85, 8, NONE, NONE, ANSWER_BITS, 1, SET_ID_BITS},
-	{"open", 2, 5, NONE, NONE, ANSWER_CREATE, 1, 0},
-	{"openat", 257, 295, 56, NONE, ANSWER_CREATE, 2, 0},
-	{"openat2", 437, 437, 437, NONE, ANSWER_MISSING, 0, 0},
-	{"mknod", 133, 14, NONE, NONE, ANSWER_NODE, 1, 0},
-	{"mknodat", 259, 297, 33, NONE, ANSWER_NODE, 2, 0},
+	{"chmod", 90, 15, NONE, NONE, ANSWER_BITS, 1, SET_ID_BITS, 0},
+	{"fchmod", 91, 94, 52, NONE, ANSWER_BITS, 1, SET_ID_BITS, 0},
+	{"fchmodat", 268, 306, 53, NONE, ANSWER_BITS, 2, SET_ID_BITS, 0},
+	{"fchmodat2", 452, 452, 452, NONE, ANSWER_BITS, 2, SET_ID_BITS, 0},
+	{"mkdir", 83, 39, NONE, NONE, ANSWER_BITS, 1, SET_ID_BITS, 0},
+	{"mkdirat", 258, 296, 34, NONE, ANSWER_BITS, 2, SET_ID_BITS, 0},
+	{"creat", 85, 8, NONE, NONE, ANSWER_BITS, 1, SET_ID_BITS, 0},
+	{"open", 2, 5, NONE, NONE, ANSWER_CREATE, 1, 0, 0},
+	{"openat", 257, 295, 56, NONE, ANSWER_CREATE, 2, 0, 0},
+	{"openat2", 437, 437, 437, NONE, ANSWER_MISSING, 0, 0, 0},
+	{"mknod", 133, 14, NONE, NONE, ANSWER_NODE, 1, 0, 0},
+	{"mknodat", 259, 297, 33, NONE, ANSWER_NODE, 2, 0, 0},
 	/* terminals and sockets */
-	{"ioctl", 16, 54, 29, 514, ANSWER_IOCTL, 1, 0},
-	{"socket", 41, 359, 198, NONE, ANSWER_SOCKET, 0, 0},
-	{"socketpair", 53, 360, 199, NONE, ANSWER_SOCKET_PAIR, 0, 0},
-	{"sendto", 44, 369, 206, NONE, ANSWER_BITS, 3, FAST_OPEN},
-	{"sendmsg", 46, 370, 211, 518, ANSWER_BITS, 2, FAST_OPEN},
-	{"sendmmsg", 307, 345, 269, 538, ANSWER_BITS, 3, FAST_OPEN},
-	{"setsockopt", 54, 366, 208, 541, ANSWER_SOCKET_OPTION, 1, 0},
-	{"socketcall", NONE, 102, NONE, NONE, ANSWER_MISSING, 0, 0},
-	{"ipc", NONE, 117, NONE, NONE, ANSWER_MISSING, 0, 0},
+	{"ioctl", 16, 54, 29, 514, ANSWER_IOCTL, 1, 0, 0},
+	{"socket", 41, 359, 198, NONE, ANSWER_SOCKET, 0, 0, 0},
+	{"socketpair", 53, 360, 199, NONE, ANSWER_SOCKET_PAIR, 0, 0, 0},
+	{"sendto", 44, 369, 206, NONE, ANSWER_BITS, 3, FAST_OPEN, 0},
+	{"sendmsg", 46, 370, 211, 518, ANSWER_BITS, 2, FAST_OPEN, 0},
+	{"sendmmsg", 307, 345, 269, 538, ANSWER_BITS, 3, FAST_OPEN, 0},
+	{"setsockopt", 54, 366, 208, 541, ANSWER_SOCKET_OPTION, 1, 0, 0},
+	{"socketcall", NONE, 102, NONE, NONE, ANSWER_MISSING, 0, 0, 0},
+	{"ipc", NONE, 117, NONE, NONE, ANSWER_MISSING, 0, 0, 0},
 };
 
 #define ROWS_N ARRAY_SIZE(rows)
@@ -169,7 +154,8 @@ static const struct machine machine_aarch64 = {
 /* The answers that the rules share. */
 struct floor {
 	struct bpf_asm code;
-	bpf_label allow, refuse, missing, no_family;
+	bpf_label allow, refuse, missing, no_family, no_terminal;
+	unsigned conditions; /* FLOOR_* */
 };
 
 /* The low word of an argument: struct seccomp_data has 16 bytes of head and 8 per argument. */
@@ -201,8 +187,8 @@ static bpf_label either(struct floor *f, uint32_t first, uint32_t second, bpf_la
 			  bpf_branch(&f->code, BPF_JEQ, second, yes, no));
 }
 
-/* socket(family, type, protocol): TCP and UDP over IPv4 and IPv6, Unix, route netlink. */
-static bpf_label socket_rule(struct floor *f)
+/* socket(family, type, protocol): TCP and UDP over IPv4 and IPv6, route netlink; Unix as told. */
+static bpf_label socket_rule(struct floor *f, bpf_label local)
 {
 	struct bpf_asm *a = &f->code;
 	bpf_label tcp =
@@ -217,7 +203,7 @@ static bpf_label socket_rule(struct floor *f)
 	route = arg_is(f, 2, 0 /* NETLINK_ROUTE */, f->allow, f->no_family);
 	route = bpf_branch(a, BPF_JEQ, AF_NETLINK, route, f->no_family);
 	inet = either(f, AF_INET, AF_INET6, inet, route);
-	return bpf_load(a, arg_offset(0), bpf_branch(a, BPF_JEQ, AF_UNIX, f->allow, inet));
+	return bpf_load(a, arg_offset(0), bpf_branch(a, BPF_JEQ, AF_UNIX, local, inet));
 }
 
 static bpf_label node_rule(struct floor *f, uint32_t arg)
@@ -227,6 +213,26 @@ static bpf_label node_rule(struct floor *f, uint32_t arg)
 
 	type = bpf_and(a, S_IFMT, type);
 	return bpf_load(a, arg_offset(arg), bpf_branch(a, BPF_JSET, SET_ID_BITS, f->refuse, type));
+}
+
+/* By the byte of the kind: terminals (but not typing into them) and sockets. */
+static bpf_label shared_ioctl_rule(struct floor *f, uint32_t arg)
+{
+	struct bpf_asm *a = &f->code;
+	bpf_label kind = either(f, IOCTL_TERMINAL, IOCTL_SOCKET, f->allow, f->no_terminal);
+
+	kind = bpf_and(a, IOCTL_KIND_MASK, kind);
+	return bpf_load(a, arg_offset(arg),
+			either(f, TERMINAL_INSERT, TERMINAL_CONSOLE, f->refuse, kind));
+}
+
+static bpf_label stream_pair_rule(struct floor *f)
+{
+	struct bpf_asm *a = &f->code;
+	bpf_label type = either(f, SOCK_STREAM, SOCK_SEQPACKET, f->allow, f->no_family);
+
+	type = bpf_load(a, arg_offset(1), bpf_and(a, SOCKET_TYPE_MASK, type));
+	return arg_is(f, 0, AF_UNIX, type, f->no_family);
 }
 
 static bpf_label row_rule(struct floor *f, const struct floor_row *row)
@@ -248,13 +254,26 @@ static bpf_label row_rule(struct floor *f, const struct floor_row *row)
 		return bpf_load(&f->code, arg_offset(row->arg),
 				either(f, TERMINAL_INSERT, TERMINAL_CONSOLE, f->refuse, f->allow));
 	case ANSWER_SOCKET:
-		return socket_rule(f);
+		return socket_rule(f, f->allow);
 	case ANSWER_SOCKET_PAIR:
 		return arg_is(f, 0, AF_UNIX, f->allow, f->no_family);
 	case ANSWER_SOCKET_OPTION:
 		return arg_is(f, 1, IPPROTO_TCP,
 			      arg_is(f, 2, TCP_OPT_FASTOPEN_CONNECT, f->refuse, f->allow),
 			      f->allow);
+	case ANSWER_OTHERS:
+		return arg_is(f, row->arg, 0, f->allow, f->refuse);
+	case ANSWER_OTHERS_OF:
+		return arg_is(f, 0, row->bits, arg_is(f, row->arg, 0, f->allow, f->refuse),
+			      f->refuse);
+	case ANSWER_SHARED_IOCTL:
+		return shared_ioctl_rule(f, row->arg);
+	case ANSWER_INET_SOCKET:
+		return socket_rule(f, f->no_family);
+	case ANSWER_NO_FAMILY:
+		return f->no_family;
+	case ANSWER_STREAM_PAIR:
+		return stream_pair_rule(f);
 	}
 	return f->refuse;
 }
@@ -269,26 +288,34 @@ static int16_t row_number(const struct floor_row *row, size_t offset)
 	return number;
 }
 
+static void set_row(struct floor *f, const struct machine *m, const struct floor_row *row,
+		    bpf_label *table)
+{
+	const size_t offsets[] = {m->offset, m->offset_2};
+
+	if (row->when & ~f->conditions)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
+		int16_t number = row_number(row, offsets[i]);
+
+		if (number != NONE)
+			table[number] = row_rule(f, row);
+	}
+}
+
 /* Every number of a machine, as ranges behind the n that are there. */
 static size_t machine_ranges(struct floor *f, const struct machine *m, struct bpf_range *ranges,
 			     size_t n)
 {
 	bpf_label table[NEWEST_X32 + 1];
-	bpf_label rule;
-	int16_t number;
 	uint32_t i;
 
 	for (i = 0; i <= m->newest; i++)
 		table[i] = i >= m->gap.first && i <= m->gap.last ? f->missing : f->allow;
-	for (i = 0; i < ROWS_N; i++) {
-		rule = row_rule(f, &rows[i]);
-		number = row_number(&rows[i], m->offset);
-		if (number != NONE)
-			table[number] = rule;
-		number = row_number(&rows[i], m->offset_2);
-		if (number != NONE)
-			table[number] = rule;
-	}
+	for (i = 0; i < ROWS_N; i++)
+		set_row(f, m, &rows[i], table);
+	for (i = 0; (f->conditions & FLOOR_SHARED) && i < floor_shared_rows_n; i++)
+		set_row(f, m, &floor_shared_rows[i], table);
 	for (i = 0; i <= m->newest; i++) {
 		if (i == 0 || table[i] != table[i - 1])
 			ranges[n++] = (struct bpf_range){m->base + i, table[i]};
@@ -298,7 +325,7 @@ static size_t machine_ranges(struct floor *f, const struct machine *m, struct bp
 }
 
 /* Each number opens a range and the one behind it another; two machines, x32 with two numbers. */
-#define RANGES_MAX (2 * 3 * ROWS_N + 16)
+#define RANGES_MAX (2 * 3 * (ROWS_N + SHARED_ROWS_MAX) + 16)
 
 static bpf_label machine_tree(struct floor *f, const struct machine *first,
 			      const struct machine *second)
@@ -328,18 +355,22 @@ bool seccomp_floor_native(enum floor_machine *ret)
 #endif
 }
 
-int seccomp_floor_compile(enum floor_machine machine, struct bpf_program *ret,
+int seccomp_floor_compile(enum floor_machine machine, unsigned conditions, struct bpf_program *ret,
 			  struct sbx_error *err)
 {
 	struct floor f;
 	bpf_label entry;
 	int r;
 
+	if (floor_shared_rows_n > SHARED_ROWS_MAX)
+		return sbx_fail(err, SBX_E_INTERNAL, 0, "compile %zu rows", floor_shared_rows_n);
 	bpf_init(&f.code);
+	f.conditions = conditions;
 	f.allow = bpf_return(&f.code, SECCOMP_RET_ALLOW);
 	f.refuse = bpf_return(&f.code, SECCOMP_RET_ERRNO | EPERM);
 	f.missing = bpf_return(&f.code, SECCOMP_RET_ERRNO | ENOSYS);
 	f.no_family = bpf_return(&f.code, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	f.no_terminal = bpf_return(&f.code, SECCOMP_RET_ERRNO | ENOTTY);
 	/* A program of a machine without a table cannot be judged. */
 	entry = bpf_return(&f.code, SECCOMP_RET_KILL_PROCESS);
 	if (machine == FLOOR_X86_64) {

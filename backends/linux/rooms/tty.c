@@ -159,7 +159,8 @@ static int enter_session(struct run *run, struct sbx_error *err)
 static int tty_plan(struct plan *plan, struct report *report, struct sbx_error *err)
 {
 	(void)report;
-	if (plan->process.terminal && !plan->mounts.new_root && !plan->namespaces.path[NS_MNT])
+	if (plan->process.terminal && plan->rung != RUNG_SHARED && !plan->mounts.new_root &&
+	    !plan->namespaces.path[NS_MNT])
 		return sbx_fail_at(err, SBX_E_UNSUPPORTED, "/process/terminal",
 				   "a terminal needs a mount namespace of the container");
 	return 0;
@@ -184,6 +185,7 @@ static int tty_apply(struct run *run, enum stage stage, struct sbx_error *err)
 
 const struct room room_tty = {
 	.name = "tty",
+	.without_namespaces = true,
 	.plan = tty_plan,
 	.apply = tty_apply,
 };

@@ -1,0 +1,133 @@
+/*
+ * Whether a container's namespaces can be made here, by making them.
+ *
+ * One clone3(2) asks for what every container under a profile has. The child makes its mounts
+ * private and mounts a procfs, and its exit status says how far it came: the first step that fails
+ * is the restriction. Only then settings are read, to name what refused it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backends/linux/host.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/fd.h"
+#include "runtime/base/kernel.h"
+#include "runtime/base/proc.h"
+
+#define PROC_FAILED 0x80 /* in the exit status, above every errno that these calls have */
+
+static int try_mounts(void)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return errno;
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return PROC_FAILED | errno;
+	return 0;
+}
+
+static pid_t clone_into(uint64_t flags)
+{
+	struct clone_args args = {.flags = flags, .exit_signal = SIGCHLD};
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid < 0 && errno == ENOSYS)
+		pid = syscall(SYS_clone, (unsigned long)(flags | SIGCHLD), 0, NULL, NULL, 0);
+	return (pid_t)pid;
+}
+
+static long setting(const char *path)
+{
+	cleanup_buf struct buf text = BUF_INIT;
+
+	return fd_read_file_at(AT_FDCWD, path, 64, &text) == 0 && text.len
+		       ? strtol(text.data, NULL, 10)
+		       : -1;
+}
+
+/* Settings that forbid user namespaces, each by the value that does. */
+static const struct {
+	const char *path, *name;
+	long forbids;
+	const char *remedy;
+} settings[] = {
+	{"/proc/sys/user/max_user_namespaces", "user.max_user_namespaces", 0,
+	 "set it above 0 with sysctl(8)"},
+	{"/proc/sys/user/max_mnt_namespaces", "user.max_mnt_namespaces", 0,
+	 "set it above 0 with sysctl(8)"},
+	{"/proc/sys/user/max_pid_namespaces", "user.max_pid_namespaces", 0,
+	 "set it above 0 with sysctl(8)"},
+	{"/proc/sys/kernel/unprivileged_userns_clone", "kernel.unprivileged_userns_clone", 0,
+	 "set it to 1 with sysctl(8), or run as root"},
+	{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+	 "kernel.apparmor_restrict_unprivileged_userns", 1,
+	 "set it to 0 with sysctl(8), or give the program an AppArmor profile with \"userns,\""},
+};
+
+static void explain_namespaces(struct host_facts *host)
+{
+	int error = host->namespaces_error;
+	char *out = host->restriction;
+
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		if (setting(settings[i].path) != settings[i].forbids)
+			continue;
+		snprintf(out, sizeof(host->restriction),
+			 "namespaces cannot be made: %s: %s is %ld; %s", strerrordesc_np(error),
+			 settings[i].name, settings[i].forbids, settings[i].remedy);
+		return;
+	}
+	snprintf(out, sizeof(host->restriction), "namespaces cannot be made: %s; %s",
+		 strerrordesc_np(error),
+		 error == ENOSPC || error == EUSERS
+			 ? "a limit in /proc/sys/user is reached: raise it with sysctl(8)"
+		 : prctl(PR_GET_SECCOMP) == 2
+			 ? "a system call filter is around us: in docker or podman start the outer "
+			   "container with --security-opt seccomp=FILE that allows clone, unshare, "
+			   "mount and pivot_root, or with --privileged"
+			 : "a security module, a chroot or missing CAP_SYS_ADMIN forbids it: allow "
+			   "user namespaces to this user, or run as root");
+}
+
+static void explain_proc(struct host_facts *host)
+{
+	snprintf(
+		host->restriction, sizeof(host->restriction),
+		"a container's own /proc cannot be mounted: %s; %s",
+		strerrordesc_np(host->own_proc_error),
+		host->own_proc_error == EPERM
+			? "mounts cover parts of this /proc, so the kernel gives no other (\"mount "
+			  "too revealing\"): start the outer container with --security-opt "
+			  "unmask=ALL (podman) or systempaths=unconfined (docker)"
+			: "a security module or filter around us forbids it");
+}
+
+void host_probe_namespaces(struct host_facts *host)
+{
+	uint64_t flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWCGROUP;
+	pid_t pid = clone_into(flags | (host->privileged ? 0 : CLONE_NEWUSER));
+	int status = 0;
+
+	if (pid == 0)
+		_exit(try_mounts());
+	if (pid < 0)
+		host->namespaces_error = errno;
+	else if (proc_wait(pid, &status) < 0)
+		host->namespaces_error = EIO;
+	else if (status & PROC_FAILED)
+		host->own_proc_error = status & ~PROC_FAILED;
+	else
+		host->namespaces_error = status;
+	if (host->namespaces_error)
+		explain_namespaces(host);
+	else if (host->own_proc_error)
+		explain_proc(host);
+}

@@ -199,8 +199,10 @@ int report_check(const struct report *report, const struct profile *profile, str
 		name_bits(missing, names, sizeof(names));
 		name_entries(report, missing, why, sizeof(why));
 		return sbx_fail_at(err, SBX_E_GUARANTEE_UNAVAILABLE, "/require",
-				   "reach what the profile requires: %s is not enforced%s", names,
-				   *why ? why : ": nothing in this release carries it");
+				   "reach what the profile requires: %s is not enforced%s%s%s",
+				   names, *why ? why : ": nothing in this release carries it",
+				   report->restriction ? "; " : "",
+				   report->restriction ? report->restriction : "");
 	}
 	sockets = worst_of(report, "unixSockets");
 	if (profile->require_unix_sockets && sockets->outcome != OUTCOME_ENFORCED)

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -17,6 +16,7 @@
 #include "backends/linux/cgroup/internal.h"
 #include "backends/linux/doctor.h"
 #include "backends/linux/host.h"
+#include "backends/linux/rung.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/kernel.h"
 #include "runtime/base/proc.h"
@@ -49,35 +49,6 @@ static int try_user_namespace(void)
 	return unshare(CLONE_NEWUSER) < 0 ? errno : 0;
 }
 
-static int try_namespaces(void)
-{
-	int user = geteuid() == 0 ? 0 : CLONE_NEWUSER;
-
-	if (unshare(user | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |
-		    CLONE_NEWCGROUP) < 0)
-		return errno;
-	return 0;
-}
-
-/* A new proc needs a process in the new pid namespace, and a /proc that nothing covers
- * (mount_too_revealing). */
-static int mount_proc(void)
-{
-	return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? errno
-											  : 0;
-}
-
-static int try_proc(void)
-{
-	int rc = try_namespaces();
-
-	if (rc)
-		return rc;
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return errno;
-	return in_child(mount_proc);
-}
-
 static bool probe_user_namespace(const struct host_facts *host, char *reason, size_t size)
 {
 	(void)host;
@@ -86,14 +57,29 @@ static bool probe_user_namespace(const struct host_facts *host, char *reason, si
 
 static bool probe_namespaces(const struct host_facts *host, char *reason, size_t size)
 {
-	(void)host;
-	return say(reason, size, in_child(try_namespaces));
+	return say(reason, size, host->namespaces_error);
 }
 
+/* A new proc needs a process in the new pid namespace, and a /proc that nothing covers
+ * (mount_too_revealing). */
 static bool probe_proc(const struct host_facts *host, char *reason, size_t size)
 {
-	(void)host;
-	return say(reason, size, in_child(try_proc));
+	return say(reason, size,
+		   host->namespaces_error ? host->namespaces_error : host->own_proc_error);
+}
+
+static bool probe_rung(const struct host_facts *host, char *reason, size_t size)
+{
+	static const char *const rungs[] = {
+		[0] = "none: no profile can be enforced",
+		[RUNG_NAMESPACES] = "rung 1: namespaces and mounts of its own",
+		[RUNG_SHARED] = "rung 2: level degraded at most, on the host's own root alone",
+	};
+	enum rung rung = rung_of_host(host);
+
+	snprintf(reason, size, "%s%s%s", rungs[rung],
+		 rung != RUNG_NAMESPACES && *host->restriction ? "; " : "", host->restriction);
+	return rung == RUNG_NAMESPACES;
 }
 
 static bool probe_landlock(const struct host_facts *host, char *reason, size_t size)
@@ -202,10 +188,14 @@ struct doctor_row {
 };
 
 static const struct doctor_row rows[] = {
+	{"profile", "what a container with a profile is made of, for this caller", probe_rung,
+	 "see the mechanisms below; sbx-profile(5), \"Rungs\", says what rung 2 cannot do"},
 	{"namespaces", "own mounts, processes, ipc, network: every boundary of a profile",
 	 probe_namespaces,
-	 "run as root, or allow user namespaces; in a container, ask for CAP_SYS_ADMIN or a "
-	 "security profile that allows unshare(2)"},
+	 "run as root, or allow user namespaces (below); in a container of docker or podman, start "
+	 "it "
+	 "with --security-opt seccomp=FILE that allows unshare(2) and mount(2), or with "
+	 "--privileged"},
 	{"user namespace", "containers of an ordinary user", probe_user_namespace,
 	 "set user.max_user_namespaces above 0 (sysctl), and kernel.unprivileged_userns_clone or "
 	 "kernel.apparmor_restrict_unprivileged_userns where the kernel has them"},
@@ -213,14 +203,15 @@ static const struct doctor_row rows[] = {
 	 "install uidmap (Debian, Ubuntu) or shadow-utils (Fedora), and list the user in "
 	 "/etc/subuid and /etc/subgid"},
 	{"own proc", "processBoundary", probe_proc,
-	 "in a container, unmask /proc (podman: --security-opt unmask=ALL)"},
+	 "in a container, unmask /proc (podman: --security-opt unmask=ALL, docker: --security-opt "
+	 "systempaths=unconfined)"},
 	{"mount API", "writeBoundary and readBoundary, mounts by descriptor", probe_mount_api,
 	 "use Linux 5.12 or newer, or a security profile around us that allows open_tree(2), "
 	 "fsopen(2), move_mount(2), mount_setattr(2)"},
 	{"openat2", "safe paths in a container's root (a slower walk replaces it)", probe_openat2,
 	 "use Linux 5.6 or newer"},
 	{"landlock", "writeBoundary and readBoundary, the second layer", probe_landlock,
-	 "use Linux 6.2 or newer (ABI 3) with landlock in the lsm= list"},
+	 "use Linux 6.2 or newer (ABI 3; rung 2: 6.7, ABI 4) with landlock in the lsm= list"},
 	{"seccomp", "processBoundary, the syscall floor", probe_seccomp,
 	 "use a kernel with CONFIG_SECCOMP_FILTER, or a security profile that allows seccomp(2)"},
 	{"cgroup", "limits, devices, pause, and the end of every process", probe_cgroup,
@@ -234,6 +225,7 @@ size_t doctor_examine(struct doctor_finding *findings)
 
 	_Static_assert(ARRAY_SIZE(rows) <= DOCTOR_FINDINGS_MAX, "the findings' bound");
 	host_probe(&host);
+	host_probe_namespaces(&host);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct doctor_finding *finding = &findings[i];
 

@@ -14,7 +14,7 @@ struct doctor_finding {
 	const char *mechanism; /* "landlock" */
 	const char *serves;    /* what a profile needs it for */
 	bool works;
-	char reason[160];   /* what was seen */
+	char reason[480];   /* what was seen */
 	const char *remedy; /* what would help; "" where it works */
 };
 

@@ -26,6 +26,15 @@ static enum rung best_rung(const struct plan *plan)
 	return host->namespaces_error || mounts_proc(plan->spec) ? RUNG_SHARED : RUNG_NAMESPACES;
 }
 
+enum rung rung_of_host(const struct host_facts *host)
+{
+	if (!host->seccomp_filter)
+		return 0;
+	if (host_is_unrestricted(host) && host->mount_api)
+		return RUNG_NAMESPACES;
+	return host->landlock_abi >= RUNG_LANDLOCK_ABI ? RUNG_SHARED : 0;
+}
+
 static int fail(const struct plan *plan, const char *pointer, const char *what,
 		struct sbx_error *err)
 {

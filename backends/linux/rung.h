@@ -11,6 +11,11 @@
 
 #include "backends/linux/plan.h"
 
+#define RUNG_LANDLOCK_ABI 4 /* of rung 2: TCP (landlock(7)) */
+
+/* The best rung of this host for any profile, its namespaces probed; 0: none. */
+enum rung rung_of_host(const struct host_facts *host);
+
 /*
  * Set plan->rung, and on rung 2 what of it the profile wants. SBX_E_GUARANTEE_UNAVAILABLE with the
  * pointer for what of bundle or profile rung 2 cannot do, with what is missing on this host and how

@@ -8,6 +8,7 @@
  *   handle PATH      opens the root folder of PATH's file system by a made-up handle; lists it
  *   connect IP PORT  a TCP connection; RESULT
  *   shared FILE SOCKET PID     what rung 2 closes of the host: NAME RESULT
+ *   listen SOCKET    waits behind a socket on that path
  *   open PATH FLAGS  FLAGS of r, w, c (create), t (truncate); RESULT
  *   rename OLD NEW   rename(2) alone, no copy where that fails; RESULT
  *   names FILE DIR   every road to change FILE or to put another object at its name, with objects
@@ -608,6 +609,13 @@ static long own_prlimit(pid_t pid)
 	return or_errno(syscall(__NR_prlimit64, pid, RLIMIT_NOFILE, NULL, &now));
 }
 
+static long private_segment(void)
+{
+	int id = shmget(IPC_PRIVATE, 4096, 0600 | IPC_CREAT);
+
+	return id < 0 ? -errno : or_errno(shmctl(id, IPC_RMID, NULL));
+}
+
 /* FILE, of the caller and outside; a SOCKET's path; the PID of a process of the caller's outside.
  */
 static int verb_shared(int argc, char **argv)
@@ -634,7 +642,22 @@ static int verb_shared(int argc, char **argv)
 	printf("kill %s\n", result(or_errno(kill(pid, 0))));
 	printf("prlimit %s\n", result(own_prlimit(pid)));
 	printf("affinity %s\n", result(or_errno(sched_setaffinity(pid, sizeof(cpus), &cpus))));
-	printf("shm %s\n", result(or_errno(shmget(IPC_PRIVATE, 4096, 0600 | IPC_CREAT))));
+	printf("shm %s\n", result(private_segment()));
+	return 0;
+}
+
+/* A process of the host with a socket on a path. */
+static int verb_listen(int argc, char **argv)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	if (argc != 1)
+		return 2;
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", argv[0]);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
+		return 2;
+	pause();
 	return 0;
 }
 
@@ -658,6 +681,8 @@ int main(int argc, char **argv)
 		return verb_rename(argc - 2, argv + 2);
 	if (strcmp(verb, "names") == 0)
 		return verb_names(argc - 2, argv + 2);
+	if (strcmp(verb, "listen") == 0)
+		return verb_listen(argc - 2, argv + 2);
 	if (strcmp(verb, "shared") == 0)
 		return verb_shared(argc - 2, argv + 2);
 	if (strcmp(verb, "without") == 0)

@@ -28,6 +28,7 @@
 #include "backends/linux/device_nodes.h"
 #include "backends/linux/landlock_rules.h"
 #include "backends/linux/room.h"
+#include "backends/linux/rung.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/kernel.h"
 #include "runtime/base/path.h"
@@ -40,7 +41,6 @@
 
 #define ABI_REFER     2
 #define ABI_TRUNCATE  3
-#define ABI_NETWORK   4
 #define ABI_IOCTL_DEV 5
 #define ABI_SCOPE     6
 
@@ -101,13 +101,13 @@ static int plan_shared(struct plan *plan, struct report *report, struct sbx_erro
 {
 	unsigned abi = plan->host->landlock_abi;
 
-	if (abi < ABI_NETWORK)
+	if (abi < RUNG_LANDLOCK_ABI)
 		return sbx_fail(
 			err, SBX_E_GUARANTEE_UNAVAILABLE, 0,
 			"confine without namespaces: that needs Landlock ABI %d (Linux 6.7, "
 			"\"landlock\" in the lsm= boot parameter, no filter around us that refuses "
 			"it), here it is %u; and %s",
-			ABI_NETWORK, abi, plan->host->restriction);
+			RUNG_LANDLOCK_ABI, abi, plan->host->restriction);
 	plan->landlock.abi = abi;
 	plan->landlock.used = plan->landlock.scope_abstract = true;
 	plan->landlock.closes_network = plan->shared.no_network;

@@ -186,7 +186,7 @@ int container_plan(struct container *c, const struct global_options *global,
 	options.store_root = c->store.root;
 	host_probe(&c->host);
 	if (c->policy->confined)
-		host_probe_namespaces(&c->host);
+		host_probe_namespaces(&c->host, false);
 	if (c->policy->confined && !host_is_unrestricted(&c->host) && !c->store.root[0])
 		rc = name_store(c, global, err);
 	if (rc < 0)

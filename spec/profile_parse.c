@@ -289,7 +289,7 @@ static int parse_level(const struct profile_decoder *p, const struct json_node *
 	struct profile *profile = ret;
 	int r = decode_level(p, node, &profile->min_level);
 
-	profile->takes_any_level = r == 0 && profile->min_level == LEVEL_NONE;
+	profile->min_level_none = r == 0 && profile->min_level == LEVEL_NONE;
 	return r;
 }
 

@@ -183,7 +183,7 @@ void profile_write(struct json_writer *w, const char *key, const struct profile 
 			profile_word_of(profile_on_detach_words, (int)profile->on_detach));
 	write_require(w, profile);
 	/* left out it is another word than "none" */
-	if (profile->min_level != LEVEL_NONE || profile->takes_any_level)
+	if (profile->min_level != LEVEL_NONE || profile->min_level_none)
 		json_write_string(w, "minLevel", level_name(profile->min_level));
 	json_end_object(w);
 }

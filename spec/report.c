@@ -156,7 +156,7 @@ static const struct report_entry *worst_of(const struct report *report, const ch
 
 enum level report_level_wanted(const struct report *report, const struct profile *profile)
 {
-	if (report->restriction && !profile->takes_any_level && profile->min_level < LEVEL_DEGRADED)
+	if (report->restriction && !profile->min_level_none && profile->min_level < LEVEL_DEGRADED)
 		return LEVEL_DEGRADED;
 	return profile->min_level;
 }

@@ -225,7 +225,7 @@ size_t doctor_examine(struct doctor_finding *findings)
 
 	_Static_assert(ARRAY_SIZE(rows) <= DOCTOR_FINDINGS_MAX, "the findings' bound");
 	host_probe(&host);
-	host_probe_namespaces(&host);
+	host_probe_namespaces(&host, true);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct doctor_finding *finding = &findings[i];
 

@@ -39,9 +39,10 @@ bool host_is_privileged(void);
 
 /*
  * Make the namespaces of a container and mount a procfs in them, in a child that ends at once: what
- * settings say is not what a kernel with filters and security modules around it does.
+ * settings say is not what a kernel with filters and security modules around it does. Unless it is
+ * to be thorough, the machine's own root with no filter around is taken at its word.
  */
-void host_probe_namespaces(struct host_facts *host);
+void host_probe_namespaces(struct host_facts *host, bool thorough);
 
 /* Namespaces and their own procfs can be made, or nobody asked. */
 static inline bool host_is_unrestricted(const struct host_facts *host)

@@ -25,13 +25,30 @@
 
 #define PROC_FAILED 0x80 /* in the exit status, above every errno that these calls have */
 
+/* Where a new procfs may be had, the kernel gives a detached one. */
+static int mount_proc(void)
+{
+	int fs_fd = sys_fsopen("proc", FSOPEN_CLOEXEC), r = fs_fd;
+
+	if (r >= 0)
+		r = sys_fsconfig(fs_fd, SYS_FSCONFIG_CREATE, NULL, NULL, 0);
+	if (r >= 0)
+		r = sys_fsmount(fs_fd, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID);
+	if (r == -ENOSYS)
+		r = mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0
+			    ? -errno
+			    : 0;
+	return r < 0 ? -r : 0;
+}
+
 static int try_mounts(void)
 {
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return errno;
-	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
-		return PROC_FAILED | errno;
-	return 0;
+	int r = mount(NULL, "/", NULL, MS_PRIVATE, NULL) < 0 ? errno : 0;
+
+	if (r)
+		return r;
+	r = mount_proc();
+	return r ? PROC_FAILED | r : 0;
 }
 
 static pid_t clone_into(uint64_t flags)
@@ -110,12 +127,22 @@ static void explain_proc(struct host_facts *host)
 			: "a security module or filter around us forbids it");
 }
 
-void host_probe_namespaces(struct host_facts *host)
+/* Nothing but a setting or a security module could refuse the machine's own root, and the attempt
+ * costs as much as a container: there it is create's own that fails. */
+static bool is_plain_root(const struct host_facts *host)
+{
+	return host->privileged && host->initial_userns && prctl(PR_GET_SECCOMP) == 0;
+}
+
+void host_probe_namespaces(struct host_facts *host, bool thorough)
 {
 	uint64_t flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWCGROUP;
-	pid_t pid = clone_into(flags | (host->privileged ? 0 : CLONE_NEWUSER));
+	pid_t pid;
 	int status = 0;
 
+	if (!thorough && is_plain_root(host))
+		return;
+	pid = clone_into(flags | (host->privileged ? 0 : CLONE_NEWUSER));
 	if (pid == 0)
 		_exit(try_mounts());
 	if (pid < 0)

@@ -270,7 +270,7 @@ static int plan_exec(const struct invocation *in, struct container *c, struct sb
 	tell_dropped(c->policy);
 	host_probe(&c->host);
 	if (c->state.rung == RUNG_SHARED)
-		host_probe_namespaces(&c->host);
+		host_probe_namespaces(&c->host, true);
 	rc = plan_build(&c->arena, c->policy, &c->host, &options, &c->plan, &c->report, err);
 	c->run.plan = c->plan;
 	if (rc == 0 && c->state.confined)

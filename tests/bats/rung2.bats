@@ -128,7 +128,7 @@ refused() {
 }
 
 tree_is_gone() {
-	! pgrep -f 'sleep 30[01]' >/dev/null
+	[ -z "$(pgrep -f 'sleep 30[01]')" ]
 }
 
 host_detached() {

@@ -70,12 +70,12 @@ static void test_least_level(void **state)
 	arena_init(&arena, FIXTURE_ARENA_BYTES);
 	left_out = parse(&arena, "{'version':1,'workspace':{'root':'/w'}}");
 	none = parse(&arena, "{'version':1,'workspace':{'root':'/w'},'minLevel':'none'}");
-	assert_false(left_out->takes_any_level);
-	assert_true(none->takes_any_level);
+	assert_false(left_out->min_level_none);
+	assert_true(none->min_level_none);
 	assert_int_equal(none->min_level, LEVEL_NONE);
 	assert_false(parse(&arena, "{'version':1,'workspace':{'root':'/w'},"
 				   "'minLevel':'degraded'}")
-			     ->takes_any_level);
+			     ->min_level_none);
 	print(none, &out);
 	assert_non_null(strstr(out.data, quoted("'minLevel':'none'")));
 }

@@ -443,7 +443,7 @@ static void check_members(const struct pair *pair, const struct profile *r, cons
 	CHECK(pair, (s->require & ~r->require) == 0, "require");
 	CHECK(pair, r->require_unix_sockets >= s->require_unix_sockets, "require");
 	CHECK(pair, r->min_level >= s->min_level, "minLevel");
-	CHECK(pair, r->takes_any_level <= s->takes_any_level, "minLevel");
+	CHECK(pair, r->min_level_none <= s->min_level_none, "minLevel");
 	for (size_t i = 0; i < r->forwards_n; i++) {
 		size_t k = 0;
 

@@ -25,7 +25,8 @@
 
 #define PROC_FAILED 0x80 /* in the exit status, above every errno that these calls have */
 
-/* Where a new procfs may be had, the kernel gives a detached one. */
+/* Where a new procfs may be had, the kernel gives a detached one; a filter may refuse that call
+ * alone. */
 static int mount_proc(void)
 {
 	int fs_fd = sys_fsopen("proc", FSOPEN_CLOEXEC), r = fs_fd;
@@ -34,7 +35,7 @@ static int mount_proc(void)
 		r = sys_fsconfig(fs_fd, SYS_FSCONFIG_CREATE, NULL, NULL, 0);
 	if (r >= 0)
 		r = sys_fsmount(fs_fd, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID);
-	if (r == -ENOSYS)
+	if (r < 0)
 		r = mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0
 			    ? -errno
 			    : 0;

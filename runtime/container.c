@@ -585,6 +585,7 @@ static bool end_by_first(const struct container_state *state, int pidfd)
 	};
 
 	return state->rung == RUNG_SHARED && state_is_started(state) &&
+	       !cgroup_is_frozen(&state->cgroup) &&
 	       syscall(__NR_pidfd_send_signal, pidfd, REAPER_END_SIGNAL, &info, 0) == 0 &&
 	       poll(&end, 1, SWEEP_WAIT_MS) > 0;
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -47,7 +48,17 @@ int inherit_extend_environment(struct arena *arena, struct oci_spec *spec, int l
 	return 0;
 }
 
-static int check_confined(int fd, struct sbx_error *err)
+/* Its holder sends to any address or path, which on rung 2 are the host's. */
+static bool is_datagram_socket(int fd)
+{
+	socklen_t len = sizeof(int);
+	int type = 0;
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type != SOCK_STREAM &&
+	       type != SOCK_SEQPACKET;
+}
+
+static int check_confined(int fd, enum rung rung, struct sbx_error *err)
 {
 	struct statfs fs;
 	struct stat st;
@@ -62,6 +73,8 @@ static int check_confined(int fd, struct sbx_error *err)
 		kind = "a directory";
 	else if (fs.f_type == NSFS_MAGIC)
 		kind = "a namespace";
+	else if (rung == RUNG_SHARED && is_datagram_socket(fd))
+		kind = "a datagram socket";
 	if (!kind)
 		return 0;
 	return sbx_fail(err, SBX_E_PERMISSION_DENIED, EPERM,
@@ -88,7 +101,7 @@ int inherit_check(const struct plan *plan, struct sbx_error *err)
 			return sbx_fail(err, SBX_E_USAGE, EBADF,
 					"pass descriptor %d on: the caller has not opened it", fd);
 		if (plan->policy->confined)
-			rc = check_confined(fd, err);
+			rc = check_confined(fd, plan->rung, err);
 		if (rc < 0)
 			return rc;
 	}

@@ -179,6 +179,31 @@ host_detached() {
 	assert_error 'limits'
 }
 
+@test 'the interfaces of the kernel are no root, and no datagram socket comes in' {
+	local folder
+
+	for folder in /proc/sys /sys/kernel /dev; do
+		use_rung2 ".roots = [{path: \"$folder\", read: \"allow\", write: \"allow\"}]"
+		direct_on_host true
+		assert_error "use \"$folder\" as a root"
+	done
+	mkdir "$OUT/kernel"
+	mount -t proc proc "$OUT/kernel"
+	use_rung2 ".roots = [{path: \"$OUT\", read: \"allow\", write: \"allow\"}]"
+	direct_on_host true
+	assert_error "what the kernel shows at \"$OUT/kernel\""
+	umount "$OUT/kernel"
+	direct_on_host true # control
+	assert_status 0
+	exec 7<>/dev/udp/127.0.0.1/9
+	run --separate-stderr "${HOST_WORDS[@]}" "$SBX_RUNTIME" --root "$ROOT" run --profile "$PROFILE" -- true <&7 3>&-
+	assert_error 'a datagram socket'
+	HOST_WORDS=(env) # control
+	run --separate-stderr "$SBX_RUNTIME" --root "$ROOT" run --profile "$PROFILE" -- true <&7 3>&-
+	assert_status 0
+	exec 7>&-
+}
+
 @test 'the runtime keeps its own files closed: a profile in the workspace is refused' {
 	use_rung2
 	cp "$PROFILE" "$WS/own.json"

@@ -25,6 +25,7 @@ struct golden {
 	struct arena arena;
 	int dir_fd;
 	struct host_facts host;
+	bool host_root;
 	struct buf out;
 };
 
@@ -52,6 +53,11 @@ static void read_host(struct golden *g)
 		g->host.seccomp_filter = false;
 	if (strstr(words.data, "no-mount-api"))
 		g->host.mount_api = false;
+	if (strstr(words.data, "no-namespaces")) {
+		g->host.namespaces_error = EPERM;
+		snprintf(g->host.restriction, sizeof(g->host.restriction), "no namespaces here");
+	}
+	g->host_root = strstr(words.data, "host-root");
 }
 
 static int read_profile(struct golden *g, struct profile **ret, struct sbx_error *err)
@@ -72,7 +78,12 @@ static int plan_case(struct golden *g, struct sbx_error *err)
 	static char *source_list[] = {flag_source, NULL};
 	struct strings sources = {source_list, 1}, none = {0};
 	const struct plan_options options = {
-		.id = "golden", .bundle = "/bundle", .rootfs = "/bundle/rootfs"};
+		.id = "golden",
+		.bundle = "/bundle",
+		.rootfs = g->host_root ? "/" : "/bundle/rootfs",
+		.host_root = g->host_root,
+		.store_root = "/run/sbx-runtime",
+	};
 	cleanup_buf struct buf text = BUF_INIT;
 	struct profile *profile = NULL;
 	struct oci_spec *spec;

@@ -23,6 +23,7 @@
 #include "backends/linux/closure.h"
 #include "backends/linux/device_nodes.h"
 #include "backends/linux/landlock_rules.h"
+#include "backends/linux/mount_table.h"
 #include "backends/linux/view_build.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/path.h"
@@ -45,11 +46,16 @@ static const char *const machine_files[] = {
 
 static const char *const kernel_folders[] = {"/dev", "/proc", "/sys"};
 
-/* ---- the own files ---- */
+/* ---- what must stay closed ---- */
+
+struct shared_facts {
+	struct view_facts view;
+	struct mount_table table; /* the host's */
+};
 
 /* A root in which one lies cannot close it; one that is not written at least keeps it as it is. */
-static int check_roots(const struct plan *plan, const struct view_facts *facts,
-		       struct sbx_error *err)
+static int check_own_files(const struct plan *plan, const struct view_facts *facts,
+			   struct sbx_error *err)
 {
 	const struct policy *policy = plan->policy;
 
@@ -67,25 +73,64 @@ static int check_roots(const struct plan *plan, const struct view_facts *facts,
 	return 0;
 }
 
+/* The mount that shows path: of several that hold it the deepest, of equal ones the last. */
+static const struct mount_line *line_of(const struct mount_table *table, const char *path)
+{
+	const struct mount_line *best = NULL;
+
+	for (size_t i = 0; i < table->n; i++)
+		if (path_is_below(path, table->lines[i].point) &&
+		    (!best || strlen(table->lines[i].point) >= strlen(best->point)))
+			best = &table->lines[i];
+	return best;
+}
+
+/* No value of a profile covers the kernel's own interfaces, and a rule holds below mount points. */
+static int check_interfaces(const struct policy *policy, const struct mount_table *table,
+			    struct sbx_error *err)
+{
+	for (size_t i = 0; i < policy->paths_n; i++) {
+		const struct path_rule *rule = &policy->paths[i];
+		const struct mount_line *line = line_of(table, rule->path);
+
+		for (size_t k = 0; k < table->n && line && view_holds_files(line); k++)
+			if (path_is_below(table->lines[k].point, rule->path) &&
+			    !view_holds_files(&table->lines[k]))
+				line = &table->lines[k];
+		if (!line || !view_holds_files(line) || path_is_below(rule->path, "/dev"))
+			return sbx_fail_at(
+				err, SBX_E_INVALID_PROFILE, rule->path_pointer,
+				"use \"%s\" as a root: no value of a profile covers what "
+				"the kernel shows at \"%s\" (%s)",
+				rule->path, line ? line->point : "/", line ? line->type : "?");
+	}
+	return 0;
+}
+
 int landlock_shared_prepare(struct run *run, void **ret_facts, struct sbx_error *err)
 {
-	struct view_facts *facts = arena_alloc(run->plan->arena, sizeof(*facts));
+	const struct plan *plan = run->plan;
+	struct shared_facts *facts = arena_alloc(plan->arena, sizeof(*facts));
 	int r;
 
 	if (!facts)
 		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "prepare the Landlock rules");
-	r = view_facts_gather(run, facts, err);
-	if (r == 0)
-		r = check_roots(run->plan, facts, err);
+	r = view_facts_gather(run, &facts->view, err);
+	if (r < 0)
+		return r;
+	r = mount_table_load(run->proc_fd, plan->arena, &facts->table);
+	if (r < 0)
+		return sbx_fail(err, SBX_E_SYSTEM, -r, "read the mount table");
 	*ret_facts = facts;
-	return r;
+	r = check_own_files(plan, &facts->view, err);
+	return r < 0 ? r : check_interfaces(plan->policy, &facts->table, err);
 }
 
 /* ---- folders with something closed in them ---- */
 
 struct walk {
 	const struct landlock_rules *rules;
-	const struct view_facts *facts;
+	const struct shared_facts *facts;
 	uint64_t rights;
 };
 
@@ -105,10 +150,13 @@ static enum closed is_closed(const struct walk *w, const char *path)
 
 	for (size_t i = 0; i < ARRAY_SIZE(kernel_folders); i++)
 		judge(path, kernel_folders[i], &closed);
-	for (size_t i = 0; i < w->facts->covers_n; i++)
-		judge(path, w->facts->covers[i].path, &closed);
-	for (size_t i = 0; i < w->facts->hidden.n; i++)
-		judge(path, w->facts->hidden.v[i], &closed);
+	for (size_t i = 0; i < w->facts->table.n; i++)
+		if (!view_holds_files(&w->facts->table.lines[i]))
+			judge(path, w->facts->table.lines[i].point, &closed);
+	for (size_t i = 0; i < w->facts->view.covers_n; i++)
+		judge(path, w->facts->view.covers[i].path, &closed);
+	for (size_t i = 0; i < w->facts->view.hidden.n; i++)
+		judge(path, w->facts->view.hidden.v[i], &closed);
 	return closed;
 }
 
@@ -161,7 +209,7 @@ static int add_followed(const struct landlock_rules *rules, const char *path, ui
 	return fd < 0 ? 0 : landlock_rule_add(rules, fd, rights, path, err);
 }
 
-static int add_host(const struct landlock_rules *rules, const struct view_facts *facts,
+static int add_host(const struct landlock_rules *rules, const struct shared_facts *facts,
 		    struct sbx_error *err)
 {
 	const struct policy *policy = rules->run->plan->policy;

@@ -167,8 +167,9 @@ static void report_writing(const struct plan *plan, struct report *report)
 	report_add(report, "host.metadata.write", "seccomp",
 		   kept ? OUTCOME_ENFORCED : OUTCOME_UNENFORCED, WRITE_BIT, "%s",
 		   kept ? "chmod, chown, utimes and setxattr are refused everywhere"
-			: "modes, owners, times and extended attributes of the caller's files "
-			  "elsewhere can be changed; where the profile requires writeBoundary the "
+			: "modes, owners, times and extended attributes of files elsewhere "
+			  "can be changed as far as the caller may; where the profile requires "
+			  "writeBoundary the "
 			  "calls are refused, in the workspace as well");
 }
 

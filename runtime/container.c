@@ -13,13 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "backends/linux/carve_watch.h"
 #include "backends/linux/cgroup/stats.h"
-#include "backends/linux/reaper.h"
 #include "backends/linux/spawn.h"
 #include "hooks/hooks.h"
 #include "runtime/base/cleanup.h"
@@ -30,6 +28,7 @@
 #include "runtime/base/proc.h"
 #include "runtime/base/user.h"
 #include "runtime/container.h"
+#include "runtime/ending.h"
 #include "runtime/inherit.h"
 #include "runtime/journal.h"
 #include "runtime/listener.h"
@@ -41,8 +40,7 @@
 #define PROFILE_BYTES_MAX ((size_t)1 << 20)
 #define START_SOCKET_NEW  "start.new"
 #define REPORT_BYTES_MAX  ((size_t)1 << 20)
-#define SWEEP_WAIT_MS	  5000 /* for the first process of rung 2 to end the others */
-#define DYING_WAIT_MS	  200  /* from a process's closed descriptors to its end */
+#define DYING_WAIT_MS	  200 /* from a process's closed descriptors to its end */
 
 void container_init(struct container *c)
 {
@@ -573,28 +571,6 @@ int container_read_report(const struct container *c, struct buf *out, struct sbx
 	return rc == -ENOENT && c->state.confined ? fail_missing(c, err) : rc;
 }
 
-/* On rung 2 no namespace ends with the first process: it is asked to end all, and itself
- * (reaper.h). One that does not, because it is not there yet, is killed. */
-static bool end_by_first(const struct container_state *state, int pidfd)
-{
-	struct pollfd end = {.fd = pidfd, .events = POLLIN};
-	siginfo_t info = {
-		.si_signo = REAPER_END_SIGNAL,
-		.si_code = SI_QUEUE,
-		.si_value.sival_int = REAPER_END_VALUE,
-	};
-
-	return state->rung == RUNG_SHARED && state_is_started(state) &&
-	       !cgroup_is_frozen(&state->cgroup) &&
-	       syscall(__NR_pidfd_send_signal, pidfd, REAPER_END_SIGNAL, &info, 0) == 0 &&
-	       poll(&end, 1, SWEEP_WAIT_MS) > 0;
-}
-
-int container_end_first(const struct container_state *state, int pidfd)
-{
-	return end_by_first(state, pidfd) ? 0 : proc_send_signal(pidfd, state->pid, SIGKILL);
-}
-
 void container_kill_first(const struct container_state *state)
 {
 	cleanup_fd int pidfd = -EBADF;
@@ -604,7 +580,7 @@ void container_kill_first(const struct container_state *state)
 	pidfd = proc_open_pidfd(state->pid, state->pid_start_ticks);
 	if (pidfd < 0)
 		return;
-	container_end_first(state, pidfd);
+	ending_of_first(state, pidfd);
 	cgroup_let_die(&state->cgroup, NULL);
 	proc_wait_gone(pidfd);
 }

@@ -93,10 +93,7 @@ int container_read_report(const struct container *c, struct buf *out, struct sbx
  * there (SBX_E_UNSUPPORTED where it is NULL). */
 int container_limit_output(struct container *c, struct foreground *fg, struct sbx_error *err);
 
-/* End the first process, on rung 2 after all that came from it. 0 or -errno of the signal. */
-int container_end_first(const struct container_state *state, int pidfd);
-
-/* The same, where there is one, and wait for its end. */
+/* Kill the first process, where there is one, and wait for its end. */
 void container_kill_first(const struct container_state *state);
 
 /* The stored copy of config.json into c->spec, where that has none yet. */

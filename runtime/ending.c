@@ -1,6 +1,7 @@
 /*
  * Theory of operation: runtime/ending.h. Where there is no control group only the first process can
- * be named; with a pid namespace of its own the kernel takes the others with it.
+ * be named; with a pid namespace of its own the kernel takes the others with it, and on rung 2 it
+ * is asked to.
  */
 #include "runtime/ending.h"
 
@@ -13,12 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backends/linux/reaper.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/proc.h"
 
 #define SIGNAL_ANNOTATION "org.opencontainers.image.stopSignal"
+#define SWEEP_MS	  5000
 #define END_FILE	  "end"
 #define END_WORD_BYTES	  16 /* each note has this length, with a newline */
 
@@ -48,10 +51,24 @@ bool ending_is_within(int pidfd, uint64_t ms)
 	}
 }
 
+/* It asks the first process of rung 2, which is ours, to end all that came from the program and
+ * then itself (reaper.h). One that does not, because it is not there yet, is killed. */
+static bool sweep(const struct container_state *state, int pidfd)
+{
+	return state->rung == RUNG_SHARED && state_is_started(state) &&
+	       !cgroup_is_frozen(&state->cgroup) && reaper_end(pidfd) == 0 &&
+	       ending_is_within(pidfd, SWEEP_MS);
+}
+
+int ending_of_first(const struct container_state *state, int pidfd)
+{
+	return sweep(state, pidfd) ? 0 : proc_send_signal(pidfd, state->pid, SIGKILL);
+}
+
 int ending_by_force(const struct container_state *state, int pidfd, struct sbx_error *err)
 {
 	int rc = state->cgroup.n > 0 ? cgroup_signal_all(&state->cgroup, SIGKILL, err) : 0;
-	int first = proc_send_signal(pidfd, state->pid, SIGKILL);
+	int first = ending_of_first(state, pidfd);
 
 	if (rc < 0)
 		return rc;

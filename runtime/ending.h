@@ -20,6 +20,10 @@ bool ending_is_within(int pidfd, uint64_t ms);
 int ending_in_order(const struct container_state *state, int pidfd, uint64_t grace_ms,
 		    struct sbx_error *err);
 
+/* The end of the first process by force, on rung 2 after all that came from it. 0 or -errno of the
+ * signal. */
+int ending_of_first(const struct container_state *state, int pidfd);
+
 /* SIGKILL for every process of the container; back when the first one is gone. */
 int ending_by_force(const struct container_state *state, int pidfd, struct sbx_error *err);
 

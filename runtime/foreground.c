@@ -17,6 +17,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "backends/linux/reaper.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/proc.h"
@@ -256,6 +257,16 @@ static void drain(struct relay *relay, struct foreground *fg)
 	}
 }
 
+/* The first process of rung 2 takes the others along; asked once, it does so when it comes to it.
+ */
+static void end_tree(struct foreground *fg, pid_t pid, int pidfd)
+{
+	if (!fg->sweeps)
+		proc_send_signal(pidfd, pid, SIGKILL);
+	else if (!fg->asked)
+		fg->asked = reaper_end(pidfd) == 0;
+}
+
 /* What else is in the group goes with the container. */
 static void end_where_needed(struct foreground *fg, pid_t pid, int pidfd)
 {
@@ -265,7 +276,7 @@ static void end_where_needed(struct foreground *fg, pid_t pid, int pidfd)
 		fg->cause = END_DETACHED;
 	if (fg->cause == END_NONE)
 		return;
-	proc_send_signal(pidfd, pid, SIGKILL);
+	end_tree(fg, pid, pidfd);
 	if (fg->cause == END_DETACHED)
 		cgroup_let_die(&fg->keeper.state->cgroup, NULL);
 }

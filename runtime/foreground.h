@@ -18,6 +18,8 @@ struct foreground {
 	struct carve_keeper keeper;
 	enum end_cause cause; /* why the process was killed by us */
 	struct output_pipes pipes;
+	bool sweeps; /* the process is a first one that sweeps (reaper.h) */
+	bool asked;  /* to end */
 };
 
 void foreground_init(struct foreground *fg);

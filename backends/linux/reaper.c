@@ -8,9 +8,14 @@
 #include <unistd.h>
 
 #include "runtime/base/fd.h"
+#include "runtime/base/kernel.h"
 
 /* No name of the runtime's own set-up: the program is running (spawn.h). */
 #define REAPER_NAME "sbx:reaper"
+
+/* Queued with this value, which no kill(2) can do. */
+#define END_SIGNAL SIGRTMAX
+#define END_VALUE  0x5342
 
 /* A signal to all that this process may signal: in a Landlock domain that scopes signals these are
  * its own descendants and no others. A fork that is under way fails with the signal pending. */
@@ -41,8 +46,8 @@ static void wait_for_ended(pid_t child, bool sweeps)
 
 static bool is_end(int sig, const siginfo_t *info)
 {
-	return sig == REAPER_END_SIGNAL && info->si_code == SI_QUEUE &&
-	       info->si_value.sival_int == REAPER_END_VALUE;
+	return sig == END_SIGNAL && info->si_code == SI_QUEUE &&
+	       info->si_value.sival_int == END_VALUE;
 }
 
 static void reap(pid_t child, bool sweeps, const sigset_t *all)
@@ -81,4 +86,15 @@ int reaper_fork(bool sweeps, struct sbx_error *err)
 	fd_close_from(AT_FDCWD, 0, NULL, 0);
 	reap(child, sweeps, &all);
 	return 0;
+}
+
+int reaper_end(int pidfd)
+{
+	siginfo_t info = {
+		.si_signo = END_SIGNAL,
+		.si_code = SI_QUEUE,
+		.si_value.sival_int = END_VALUE,
+	};
+
+	return syscall(__NR_pidfd_send_signal, pidfd, END_SIGNAL, &info, 0) < 0 ? -errno : 0;
 }

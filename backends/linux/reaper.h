@@ -8,14 +8,9 @@
 #ifndef SBX_LINUX_REAPER_H
 #define SBX_LINUX_REAPER_H
 
-#include <signal.h>
 #include <stdbool.h>
 
 #include "runtime/base/error.h"
-
-/* Queued to the first process with this value it ends all that it sweeps, and then itself. */
-#define REAPER_END_SIGNAL SIGRTMAX
-#define REAPER_END_VALUE  0x5342
 
 /*
  * Fork: 0 in the child, which goes on to be the program. The caller never returns: it waits for
@@ -24,5 +19,9 @@
  * Landlock domain that scopes signals, adopts every descendant, and kills them all at its end.
  */
 int reaper_fork(bool sweeps, struct sbx_error *err);
+
+/* From outside: let the first process behind pidfd, one that sweeps, end all and itself. 0 or
+ * -errno; another process dies of the signal. */
+int reaper_end(int pidfd);
 
 #endif

@@ -13,6 +13,7 @@
 #include "runtime/cmd/cmds.h"
 #include "runtime/cmd/match.h"
 #include "runtime/container.h"
+#include "runtime/ending.h"
 
 static const struct option_row rows[] = {
 	{"all", 'a', OPTION_FLAG, NULL, "signal every process of the container"},
@@ -32,7 +33,7 @@ static int signal_first(struct container *c, int sig, struct sbx_error *err)
 	if (pidfd == -ESRCH)
 		return fail_not_running(err);
 	if (pidfd >= 0 && sig == SIGKILL)
-		rc = container_end_first(&c->state, pidfd);
+		rc = ending_of_first(&c->state, pidfd);
 	else
 		rc = pidfd < 0 ? pidfd : proc_send_signal(pidfd, c->state.pid, sig);
 	if (rc == -ESRCH)

@@ -51,6 +51,7 @@ static int wait_and_delete(struct container *c, const struct global_options *glo
 	rc = store_relock_container(&c->store, id, c->dir_fd, STORE_LOCK_NONE, err);
 	if (rc < 0)
 		return rc;
+	fg->sweeps = c->plan->rung == RUNG_SHARED && c->plan->landlock.scope_signal;
 	status = foreground_wait(fg, c->run.pid, c->run.pidfd, c->run.tty_master_fd, err);
 	if (status < 0)
 		return status;

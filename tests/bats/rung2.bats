@@ -179,6 +179,20 @@ host_detached() {
 	assert_error 'limits'
 }
 
+@test 'deadline and output limit end the whole tree' {
+	use_rung2 '.limits = {deadline: "700ms", terminateGrace: "200ms"}'
+	direct_on_host sh -c 'trap "" TERM; (setsid sleep 4712 &); sleep 4712; sleep 4712'
+	assert_status 124
+	[ -z "$(pgrep -f 'sleep 4712')" ]
+	use_rung2 '.limits = {outputBytes: 1000}'
+	direct_on_host sh -c '(setsid sleep 4713 >/dev/null 2>&1 &); yes; sleep 4713'
+	assert_status 125
+	[ -z "$(pgrep -f 'sleep 4713')" ]
+	use_rung2 '.limits = {outputBytes: 1000, deadline: "60s"}' # control
+	direct_on_host sh -c 'echo short; exit 3'
+	assert_status 3
+}
+
 @test 'the interfaces of the kernel are no root, and no datagram socket comes in' {
 	local folder
 

@@ -193,6 +193,23 @@ host_detached() {
 	assert_status 3
 }
 
+@test 'a terminal of its own, and no other of the user' {
+	local command
+
+	printf -v command '%q ' "${HOST_WORDS[@]}" "$SBX_RUNTIME" --root "$ROOT" run --profile "$PROFILE" -- \
+		sh -c 'tty -s && echo tty; echo hi >/dev/tty; n=0; for t in $(seq 0 60); do (: </dev/pts/$t) 2>/dev/null && n=$((n + 1)); done; echo $n'
+	run script -qec "$command" /dev/null </dev/null
+	[[ ${output//$'\r'/} == *$'tty\nhi\n1'* ]]
+}
+
+@test 'root without privileges, where user namespaces can be made, has rung 1' {
+	run --separate-stderr setpriv --bounding-set -sys_admin --inh-caps -all "$SBX_RUNTIME" --root "$ROOT" run -- \
+		sh -c "[ -e $OUT/file ] || echo hidden; echo x >made" 3>&-
+	assert_status 0
+	assert_output hidden
+	[ "$(cat "$WS/made")" = x ]
+}
+
 @test 'the interfaces of the kernel are no root, and no datagram socket comes in' {
 	local folder
 

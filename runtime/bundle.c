@@ -69,7 +69,7 @@ static int open_bundle(struct container *c, const struct create_request *request
 		return fd_fail_read(err, SBX_E_INVALID_CONFIG, rc, "read \"%s\" of bundle \"%s\"%s",
 				    name, path,
 				    rc == -ENOENT ? " (`spec` writes one; run takes a bundle by a "
-						    "path with a slash)"
+						    "path with a slash, a command behind \"--\")"
 						  : "");
 	prefault_heap(c->config.len);
 	return 0;

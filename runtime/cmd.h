@@ -60,6 +60,8 @@ struct cmd {
 	void (*describe)(struct buf *out); /* more of its own --help, or NULL */
 	const struct option_row *rows;
 	size_t rows_n;
+	const char
+		*option_hint; /* behind what is said of an unknown option; NULL: the common one */
 	int min_operands, max_operands; /* max -1: any */
 	bool needs_own_image;		/* enters or makes a container: self_image.h */
 	const char *own_image_option;	/* the same, with this word on the command line alone */

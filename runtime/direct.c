@@ -81,6 +81,34 @@ static bool holds(const struct folder *workspace, const char *folder)
 	return folder && *folder && realpath(folder, real) && path_is_below(real, workspace->path);
 }
 
+/* What every program of the host trusts, or no files at all. */
+static bool is_system_folder(const char *path)
+{
+	static const char *const folders[] = {"/boot", "/etc", "/opt", "/run",
+					      "/srv",  "/usr", "/var"};
+	static const char *const trees[] = {"/dev", "/proc", "/sys"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		if (strcmp(path, folders[i]) == 0)
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(trees); i++)
+		if (path_is_below(path, trees[i]))
+			return true;
+	return false;
+}
+
+/* Whoever starts a command there seldom means to open it. */
+static int check_system(const struct folder *workspace, struct sbx_error *err)
+{
+	if (!is_system_folder(workspace->path))
+		return 0;
+	return sbx_fail(err, SBX_E_USAGE, 0,
+			"run a command in \"%s\": a folder of the system would be open to it, to "
+			"write as well; change to the folder that it works in, or name this one "
+			"with --workspace",
+			workspace->path);
+}
+
 /* Whoever starts a command at home seldom means to show it the keys there. */
 static int check_home(const struct folder *workspace, struct sbx_error *err)
 {
@@ -115,7 +143,26 @@ static int find_workspace(struct direct *d, struct sbx_error *err)
 		return sbx_fail(err, SBX_E_USAGE, 0,
 				"use \"/\" as the workspace: the whole host would be open; name a "
 				"folder with --workspace");
-	return name ? 0 : check_home(&d->workspace, err);
+	if (!name)
+		rc = check_system(&d->workspace, err);
+	return name || rc < 0 ? rc : check_home(&d->workspace, err);
+}
+
+/* Said here, in the words of the command line, and not by the profile that is made of it. */
+static int check_root(const struct direct *d, const struct folder *root, struct sbx_error *err)
+{
+	if (strcmp(root->path, "/") == 0)
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"use \"/\" as --root: the whole host would be open; name a folder");
+	if (strcmp(root->path, d->workspace.path) == 0)
+		return sbx_fail(err, SBX_E_USAGE, 0,
+				"use \"%s\" as --root: it is the workspace, which is open already",
+				root->path);
+	for (const struct folder *other = d->roots; other < root; other++)
+		if (strcmp(root->path, other->path) == 0)
+			return sbx_fail(err, SBX_E_USAGE, 0,
+					"use \"%s\" as --root: it is given twice", root->path);
+	return 0;
 }
 
 /* PATH or PATH:rw; a path of that end is written with ":ro" behind it. */
@@ -126,6 +173,7 @@ static int find_root(struct direct *d, const char *text, struct sbx_error *err)
 		      (strcmp(text + len - 3, ":rw") == 0 || strcmp(text + len - 3, ":ro") == 0);
 	struct folder *root = &d->roots[d->roots_n];
 	char name[PATH_MAX];
+	int rc;
 
 	if (d->roots_n == ROOTS_MAX)
 		return sbx_fail(err, SBX_E_USAGE, 0, "too many --root options, at most %d",
@@ -137,7 +185,8 @@ static int find_root(struct direct *d, const char *text, struct sbx_error *err)
 		name[len - 3] = '\0';
 	root->writable = marked && text[len - 1] == 'w';
 	d->roots_n++;
-	return find_folder("--root", name, root, err);
+	rc = find_folder("--root", name, root, err);
+	return rc < 0 ? rc : check_root(d, root, err);
 }
 
 static int find_roots(struct direct *d, struct sbx_error *err)

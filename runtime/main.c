@@ -241,6 +241,11 @@ static int wrong_use(const char *verb, const char *hint, struct sbx_error *err)
 			verb[0] ? " " : "", hint);
 }
 
+static const char *option_hint(const struct cmd *cmd)
+{
+	return cmd->option_hint ? cmd->option_hint : ", and global options stand before the verb";
+}
+
 /* A pid alone may be another process's by the time that it is used. */
 static int check_pidfds(struct sbx_error *err)
 {
@@ -270,9 +275,7 @@ static int run_verb(const struct cmd *cmd, const struct global_options *global, 
 	rc = options_parse(argc, argv, rows, cmd->rows_n + 1, cmd->stop_at_operand, values,
 			   &operand, err);
 	if (rc < 0)
-		rc = wrong_use(cmd->name,
-			       rc == -ENOENT ? ", and global options stand before the verb" : "",
-			       err);
+		rc = wrong_use(cmd->name, rc == -ENOENT ? option_hint(cmd) : "", err);
 	else if (values[cmd->rows_n].value)
 		rc = print_verb_help(cmd, err);
 	else {

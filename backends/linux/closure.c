@@ -26,6 +26,14 @@ const char *const closure_paths[] = {
 	"/etc/ld.so.conf.d",
 	/* what programs are called and where they keep their defaults */
 	"/etc/alternatives",
+	"/etc/java-11-openjdk/security",
+	"/etc/java-17-openjdk/security",
+	"/etc/java-21-openjdk/security",
+	"/etc/java-25-openjdk/security",
+	"/etc/manpath.config",
+	"/etc/maven/logging",
+	"/etc/maven/m2.conf",
+	"/etc/mime.types",
 	"/etc/os-release",
 	/* names of users, hosts and services */
 	"/etc/gai.conf",

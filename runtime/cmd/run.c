@@ -14,6 +14,7 @@
 #include "runtime/foreground.h"
 #include "runtime/monitor/monitor.h"
 #include "runtime/notify.h"
+#include "runtime/out_of_view.h"
 
 /* "sbx-" and 64 random bits: the name of a container that the caller did not name. */
 static int generate_id(char id[32], struct sbx_error *err)
@@ -176,6 +177,8 @@ static int run_run(const struct invocation *in, struct sbx_error *err)
 		rc = container_create(&c, in->global, &request, err);
 	if (rc == 0)
 		rc = start_made(&c, &fg, err);
+	if (rc < 0 && request.direct && c.policy)
+		out_of_view_explain(c.policy, direct.command[0], direct.has_profile, err);
 	if (rc == 0 && request.detached && fg.notify_fd >= 0)
 		rc = notify_await(&c, fg.notify_fd, err);
 	if (rc == 0 && request.detached && request.id == id)
@@ -190,6 +193,7 @@ static int run_run(const struct invocation *in, struct sbx_error *err)
 const struct cmd cmd_run = {
 	.name = "run",
 	.operands = "CONTAINER|BUNDLE|-- COMMAND",
+	.option_hint = ", global options stand before the verb, a command behind \"--\"",
 	.help = "create, start, wait and delete; an argument with a slash is a bundle; a command "
 		"behind -- needs none",
 	.rows = create_option_rows,

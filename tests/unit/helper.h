@@ -34,6 +34,7 @@
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
+#include "tests/unit/privileges.h"
 
 #define CHECK(condition)                                                                           \
 	do {                                                                                       \
@@ -112,12 +113,6 @@ static inline int count_fds(void)
 		n++;
 	closedir(dir);
 	return n - 3; /* ".", "..", the directory's own */
-}
-
-/* True where the test may make mount namespaces of its own. */
-static inline bool can_mount(void)
-{
-	return geteuid() == 0;
 }
 
 /* In a child only: a mount namespace of its own, private. */

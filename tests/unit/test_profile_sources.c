@@ -15,6 +15,7 @@
 #include "runtime/profile_sources.h"
 #include "runtime/settings.h"
 #include "spec/hash.h"
+#include "tests/unit/privileges.h"
 #include "tests/unit/profile_fixture.h"
 
 #define OPEN   "'read':'allow','write':'allow'"
@@ -72,7 +73,7 @@ static int remove_folder(void **state)
 static int make_folder(void **state)
 {
 	(void)state;
-	if (geteuid() != 0)
+	if (geteuid() != 0 || access("/run", W_OK) < 0)
 		return 0;
 	snprintf(folder, sizeof(folder), "/run/sbx-test-sources-XXXXXX");
 	if (!mkdtemp(folder))
@@ -447,10 +448,10 @@ static void test_unconfined_needs_a_ceiling(void **state)
 
 static void test_flag_file(void **state)
 {
-	char path[] = "/tmp/sbx-test-profile-XXXXXX";
-	int fd = mkstemp(path);
+	char path[256];
+	int fd = mkstemp(temporary_template(path, "sbx-test-profile"));
 	struct fixture *f = *state;
-	char expected[64];
+	char expected[300];
 
 	assert_true(fd >= 0);
 	close(fd);
@@ -703,10 +704,11 @@ static void test_unsafe_settings(void **state)
 	snprintf(path, sizeof(path), "%s", in_folder("config.json"));
 	if (!folder[0]) {
 		/* the caller's own file is not the administrator's */
-		char own[] = "/tmp/sbx-test-settings-XXXXXX";
+		char own[256];
 		struct settings settings;
-		int fd = mkstemp(own);
+		int fd = mkstemp(temporary_template(own, "sbx-test-settings"));
 
+		assert_true(fd >= 0);
 		close(fd);
 		assert_true(settings_load(&f->arena, own, NULL, &settings, &f->err) < 0);
 		assert_int_equal(f->err.code, SBX_E_UNSAFE_PATH);

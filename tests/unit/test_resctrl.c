@@ -18,9 +18,10 @@
 
 #include "backends/linux/resctrl.h"
 #include "runtime/base/fd.h"
+#include "tests/unit/privileges.h"
 
 struct fixture {
-	char path[64];
+	char path[256];
 	int root;
 	struct sbx_error err;
 };
@@ -50,8 +51,7 @@ static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
-	strcpy(f->path, "/tmp/sbx-resctrl.XXXXXX");
-	if (!mkdtemp(f->path))
+	if (!mkdtemp(temporary_template(f->path, "sbx-resctrl")))
 		return -1;
 	f->root = open(f->path, O_PATH | O_DIRECTORY);
 	assert_int_equal(mkdirat(f->root, "mon_groups", 0755), 0);

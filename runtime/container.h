@@ -55,7 +55,7 @@ struct create_request {
 };
 
 /* The rows of create's options, shared with run; request_read() reads them. */
-#define RUN_OPTION_ROWS 15
+#define RUN_OPTION_ROWS 16
 extern const struct option_row create_option_rows[RUN_OPTION_ROWS];
 int request_read(const struct invocation *in, struct create_request *ret, struct sbx_error *err);
 

@@ -2,7 +2,9 @@
  * Everything is decided by the two documents that are written here: config.json and the profile.
  * From there on it is a bundle like any other.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 #include "runtime/default_bundle.h"
 #include "runtime/direct.h"
 #include "runtime/version.h"
+#include "spec/policy.h"
 
 extern char **environ;
 
@@ -40,6 +43,8 @@ struct folder {
 
 struct direct {
 	const struct direct_request *request;
+	char rootfs[PATH_MAX]; /* "/": the host's */
+	int rootfs_fd;
 	struct folder workspace, roots[ROOTS_MAX];
 	size_t roots_n;
 	char cwd[PATH_MAX];
@@ -203,6 +208,82 @@ static int find_roots(struct direct *d, struct sbx_error *err)
 	return rc;
 }
 
+/* ---- the root file system ---- */
+
+static int find_rootfs(struct direct *d, struct sbx_error *err)
+{
+	const char *name = d->request->rootfs;
+	struct folder rootfs = {.path = "/"};
+	int rc = name ? find_folder("--rootfs", name, &rootfs, err) : 0;
+
+	if (rc < 0)
+		return rc;
+	memcpy(d->rootfs, rootfs.path, sizeof(d->rootfs));
+	if (name && strcmp(rootfs.path, "/") == 0)
+		return sbx_fail(
+			err, SBX_E_USAGE, 0,
+			"use \"/\" as --rootfs: it is the host's root, which the command has "
+			"without that option");
+	d->rootfs_fd = open(rootfs.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (d->rootfs_fd < 0)
+		return sbx_fail(err, SBX_E_USAGE, errno, "use \"%s\" as --rootfs", name);
+	if (path_is_below(rootfs.path, d->workspace.path))
+		return sbx_fail(
+			err, SBX_E_USAGE, 0,
+			"use \"%s\" as --rootfs: it lies in the workspace, by which the command "
+			"could write it; name another folder with --workspace",
+			name);
+	return 0;
+}
+
+static bool has_own_root(const struct direct *d)
+{
+	return strcmp(d->rootfs, "/") != 0;
+}
+
+static bool is_empty_folder(int tree_fd, const char *path)
+{
+	int fd = path_open_in_root(tree_fd, path, O_RDONLY | O_DIRECTORY, 0);
+	cleanup_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!dir) {
+		cleanup_close_fd(&fd);
+		return false;
+	}
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			return false;
+	return true;
+}
+
+/*
+ * Where a folder's place is missing in a root of its own: the deepest folder above that is there,
+ * if that is empty and not "/". A file system of the container's own over it takes the missing
+ * names, and none is left behind in the root. 1 where there is a cover, 0 where none is needed or
+ * the names are to be made in the root.
+ */
+static int find_cover(const struct direct *d, const char *path, char cover[PATH_MAX],
+		      struct sbx_error *err)
+{
+	cleanup_fd int fd = -EBADF;
+
+	snprintf(cover, PATH_MAX, "%s", path);
+	while ((fd = path_open_in_root(d->rootfs_fd, *cover ? cover : "/", O_PATH, 0)) < 0 &&
+	       *cover)
+		*strrchr(cover, '/') = '\0';
+	if (strcmp(cover, path) == 0)
+		return 0;
+	if (*cover && is_empty_folder(d->rootfs_fd, cover))
+		return 1;
+	if (fd >= 0 && faccessat(fd, ".", W_OK, AT_EACCESS) < 0)
+		return sbx_fail(err, SBX_E_USAGE, errno,
+				"make \"%s\" in \"%s\" for what is mounted there: make that folder "
+				"yourself, or name another one with --workspace",
+				path, d->rootfs);
+	return 0;
+}
+
 /* ---- the profile ---- */
 
 static void write_access(struct json_writer *w, const char *key, const char *path_member,
@@ -228,15 +309,23 @@ static void write_profile(struct json_writer *w, const struct direct *d)
 	json_begin_array(w, "protect");
 	json_write_string(w, NULL, PROFILE_PROTECT_GIT);
 	json_end_array(w);
+	if (has_own_root(d)) { /* nothing of the host is in it */
+		json_begin_object(w, "host");
+		json_write_string(w, "read", "allow");
+		json_end_object(w);
+	}
 	json_write_string(w, "command", "allow");
 	json_end_object(w);
 }
 
 /* ---- config.json ---- */
 
-static bool is_passed(const char *entry)
+static bool is_passed(const struct direct *d, const char *entry)
 {
 	size_t len = strcspn(entry, "=");
+
+	if (has_own_root(d) && strncmp(entry, "PATH=", 5) == 0)
+		return false; /* it names folders of the host */
 
 	if (strncmp(entry, passed_prefix, sizeof(passed_prefix) - 1) == 0)
 		return true;
@@ -280,7 +369,7 @@ static int write_environment(struct json_writer *w, const struct direct *d, stru
 	json_begin_array(w, "env");
 	json_write_string(w, NULL, "PATH=" DEFAULT_PATH);
 	for (char **entry = environ; *entry; entry++)
-		if (is_passed(*entry) && is_utf8(*entry))
+		if (is_passed(d, *entry) && is_utf8(*entry))
 			json_write_string(w, NULL, *entry);
 	for (size_t i = 0; rc == 0 && i < asked->count; i++)
 		rc = write_asked(w, asked->list[i], err);
@@ -318,33 +407,66 @@ static int write_process(struct json_writer *w, const struct direct *d, struct s
 	return rc;
 }
 
-/* On itself: writable, in a root that is not. */
-static void write_bind(struct json_writer *w, const struct folder *folder)
+static void write_mount(struct json_writer *w, const char *type, const char *source,
+			const char *destination, const char *const *options)
 {
-	static const char *const options[] = {"rbind", "nosuid", "nodev"};
-
-	if (!folder->writable)
-		return;
 	json_begin_object(w, NULL);
-	json_write_string(w, "destination", folder->path);
-	json_write_string(w, "type", "bind");
-	json_write_string(w, "source", folder->path);
-	JSON_WRITE_WORDS(w, "options", options);
+	json_write_string(w, "destination", destination);
+	json_write_string(w, "type", type);
+	json_write_string(w, "source", source);
+	json_begin_array(w, "options");
+	for (; *options; options++)
+		json_write_string(w, NULL, *options);
+	json_end_array(w);
 	json_end_object(w);
+}
+
+/* On itself: writable, in a root that is not; and what a root of its own has not. */
+static void write_bind(struct json_writer *w, const struct direct *d, const struct folder *folder)
+{
+	static const char *const open[] = {"rbind", "nosuid", "nodev", NULL};
+	static const char *const closed[] = {"rbind", "nosuid", "nodev", "rro", NULL};
+
+	if (folder->writable || has_own_root(d))
+		write_mount(w, "bind", folder->path, folder->path,
+			    folder->writable ? open : closed);
+}
+
+static int write_cover(struct json_writer *w, const struct direct *d, const char *path,
+		       struct sbx_error *err)
+{
+	static const char *const options[] = {"nosuid", "nodev", "mode=755", "size=64k", NULL};
+	char cover[PATH_MAX];
+	int rc = find_cover(d, path, cover, err);
+
+	if (rc > 0)
+		write_mount(w, "tmpfs", "tmpfs", cover, options);
+	return rc < 0 ? rc : 0;
+}
+
+/* Before all binds: one that came first would be covered. */
+static int write_covers(struct json_writer *w, const struct direct *d, struct sbx_error *err)
+{
+	int rc = 0;
+
+	if (!has_own_root(d))
+		return 0;
+	if (path_is_below(d->workspace.path, POLICY_SCRATCH_PATH))
+		rc = write_cover(w, d, POLICY_SCRATCH_PATH_OTHER, err);
+	if (rc == 0)
+		rc = write_cover(w, d, d->workspace.path, err);
+	for (size_t i = 0; rc == 0 && i < d->roots_n; i++)
+		rc = write_cover(w, d, d->roots[i].path, err);
+	return rc;
 }
 
 /* Over the host's, with what is mounted in it. */
 static void write_empty_sys(struct json_writer *w)
 {
-	static const char *const options[] = {"nosuid", "nodev",    "noexec",
-					      "ro",	"mode=555", "size=4k"};
+	static const char *const options[] = {"nosuid",	  "nodev",   "noexec", "ro",
+					      "mode=555", "size=4k", NULL};
 
-	json_begin_object(w, NULL);
-	json_write_string(w, "destination", "/sys");
-	json_write_string(w, "type", "tmpfs");
-	json_write_string(w, "source", "tmpfs");
-	JSON_WRITE_WORDS(w, "options", options);
-	json_end_object(w);
+	write_mount(w, "tmpfs", "tmpfs", "/sys", options);
 }
 
 static int write_config(struct json_writer *w, const struct direct *d, struct sbx_error *err)
@@ -356,7 +478,7 @@ static int write_config(struct json_writer *w, const struct direct *d, struct sb
 	json_write_string(w, "ociVersion", SBX_SPEC_VERSION);
 	rc = write_process(w, d, err);
 	json_begin_object(w, "root");
-	json_write_string(w, "path", "/");
+	json_write_string(w, "path", d->rootfs);
 	json_write_bool(w, "readonly", true);
 	json_end_object(w);
 	json_write_string(w, "hostname", "sbx");
@@ -364,31 +486,22 @@ static int write_config(struct json_writer *w, const struct direct *d, struct sb
 	default_mounts_write(w, rootless, true);
 	if (rootless)
 		write_empty_sys(w);
-	write_bind(w, &d->workspace);
+	if (rc == 0)
+		rc = write_covers(w, d, err);
+	write_bind(w, d, &d->workspace);
 	for (size_t i = 0; i < d->roots_n; i++)
-		write_bind(w, &d->roots[i]);
+		write_bind(w, d, &d->roots[i]);
 	json_end_array(w);
 	default_linux_write(w, rootless);
 	json_end_object(w);
 	return rc;
 }
 
-int direct_write(const struct direct_request *request, struct direct_bundle *ret,
-		 struct sbx_error *err)
+static int write_documents(const struct direct *d, struct direct_bundle *ret, struct sbx_error *err)
 {
-	cleanup_free struct direct *d = calloc(1, sizeof(*d));
 	struct json_writer w;
 	int rc;
 
-	if (!d)
-		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "write the configuration");
-	d->request = request;
-	d->workspace.writable = true;
-	rc = find_workspace(d, err);
-	if (rc == 0)
-		rc = find_roots(d, err);
-	if (rc < 0)
-		return rc;
 	memcpy(ret->workspace, d->workspace.path, sizeof(ret->workspace));
 	json_writer_init(&w, &ret->profile, 0);
 	write_profile(&w, d);
@@ -396,5 +509,27 @@ int direct_write(const struct direct_request *request, struct direct_bundle *ret
 	rc = write_config(&w, d, err);
 	if (rc == 0 && (buf_failed(&ret->profile) || buf_failed(&ret->config)))
 		rc = sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "write the configuration");
+	return rc;
+}
+
+int direct_write(const struct direct_request *request, struct direct_bundle *ret,
+		 struct sbx_error *err)
+{
+	cleanup_free struct direct *d = calloc(1, sizeof(*d));
+	int rc;
+
+	if (!d)
+		return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "write the configuration");
+	d->request = request;
+	d->workspace.writable = true;
+	d->rootfs_fd = -EBADF;
+	rc = find_workspace(d, err);
+	if (rc == 0)
+		rc = find_roots(d, err);
+	if (rc == 0)
+		rc = find_rootfs(d, err);
+	if (rc == 0)
+		rc = write_documents(d, ret, err);
+	cleanup_close_fd(&d->rootfs_fd);
 	return rc;
 }

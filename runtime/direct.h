@@ -1,5 +1,6 @@
 /*
- * `run -- COMMAND`: a container for one command on the host's own root, without a bundle.
+ * `run -- COMMAND`: a container for one command on the host's own root, or on that of --rootfs,
+ * without a bundle.
  *
  * The default profile opens the workspace (the current folder) for reading and writing, what
  * programs need to start for reading, and nothing else: no other file of the host, no network. The
@@ -17,6 +18,7 @@
 struct direct_request {
 	char *const *command;		   /* ends with NULL */
 	const char *workspace;		   /* NULL: the current folder */
+	const char *rootfs;		   /* NULL: the host's root */
 	const struct option_values *roots; /* PATH, for reading, or PATH:rw */
 	const struct option_values *env;   /* NAME, of the caller's environment, or NAME=VALUE */
 	bool has_profile;		   /* another one than the default is given */

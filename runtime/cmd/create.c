@@ -22,12 +22,14 @@ const struct option_row create_option_rows[RUN_OPTION_ROWS] = {
 	{"detach", 'd', OPTION_FLAG, NULL, "return when the process is started"},
 	{"keep", 0, OPTION_FLAG, NULL, "keep the container after its exit"},
 	{"workspace", 0, OPTION_VALUE, "DIR", "-- COMMAND: its folder (default: the current one)"},
+	{"rootfs", 0, OPTION_VALUE, "DIR",
+	 "-- COMMAND: its root file system (default: the host's)"},
 	{"root", 0, OPTION_LIST, "PATH[:rw]", "-- COMMAND: one more folder, to read or to write"},
 	{"env", 0, OPTION_LIST, "NAME[=VALUE]", "-- COMMAND: one more variable"},
 };
 
 /* The last ones are run's own. */
-#define RUNS_OWN    5
+#define RUNS_OWN    6
 #define CREATE_ROWS (ARRAY_SIZE(create_option_rows) - RUNS_OWN)
 
 int request_read(const struct invocation *in, struct create_request *ret, struct sbx_error *err)

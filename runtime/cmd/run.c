@@ -91,7 +91,7 @@ static bool is_direct(const struct invocation *in)
 /* Options of one form beside the other. */
 static int check_form(const struct invocation *in, bool direct, struct sbx_error *err)
 {
-	static const char *const of_command[] = {"workspace", "root", "env"};
+	static const char *const of_command[] = {"workspace", "rootfs", "root", "env"};
 	static const char *const of_bundle[] = {"config"};
 	const char *const *wrong = direct ? of_bundle : of_command;
 	size_t n = direct ? ARRAY_SIZE(of_bundle) : ARRAY_SIZE(of_command);
@@ -126,6 +126,7 @@ static int read_operands(const struct invocation *in, struct create_request *req
 		*direct = (struct direct_request){
 			.command = in->argv,
 			.workspace = invocation_value(in, "workspace"),
+			.rootfs = invocation_value(in, "rootfs"),
 			.roots = invocation_list(in, "root"),
 			.env = invocation_list(in, "env"),
 			.has_profile = request->profile || in->global->profile,

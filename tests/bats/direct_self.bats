@@ -20,9 +20,10 @@ setup() {
 	local tests='test_json test_oci test_policy test_store test_rooms_mount fuzz_json tests/bin/golden
 		tests/bats/profile.bats tests/bats/lifecycle.bats'
 
-	run_sbx run -- sh -ec 'test -x configure || ./autogen.sh
+	# without the folder of bats's own parts
+	PATH=/usr/local/bin:/usr/bin:/bin run_sbx run -- sh -ec 'test -x configure || ./autogen.sh
 		cd build && ../configure --quiet CFLAGS=-O0 && make -s -j2 && make check TESTS="$1"' - "$tests"
-	printf '%s\n' "$output" | tail -n 40
+	printf '%s\n' "$output" | grep -E '^(FAIL|ERROR|# )' || true
 	assert_status 0
 	[[ $output = *'# FAIL:  0'* && $output = *'# ERROR: 0'* ]]
 	[[ $output = *'SKIP: tests/bats/lifecycle.bats - needs namespaces'* ]]

@@ -130,6 +130,7 @@ static int resolve_policy(struct container *c, const struct plan_options *plan,
 	c->policy->exemption = origin.exemption;
 	c->policy->bounds = origin.bounds;
 	c->max_executors = origin.max_executors;
+	c->scratch_root = origin.scratch_root;
 	return 0;
 }
 
@@ -191,6 +192,9 @@ int container_plan(struct container *c, const struct global_options *global,
 		rc = name_store(c, global, err);
 	if (rc < 0)
 		return rc;
+	/* Only root can use a folder that nobody but root can change. */
+	if (c->host.euid == 0 && c->host.initial_userns)
+		options.scratch_root = c->scratch_root;
 	rc = plan_build(&c->arena, c->policy, &c->host, &options, &c->plan, &c->report, err);
 	c->run.plan = c->plan;
 	return rc;

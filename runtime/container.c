@@ -35,6 +35,7 @@
 #include "runtime/monitor/monitor.h"
 #include "runtime/notify.h"
 #include "runtime/rdt.h"
+#include "runtime/scratch.h"
 #include "runtime/sockets.h"
 
 #define PROFILE_BYTES_MAX ((size_t)1 << 20)
@@ -264,6 +265,8 @@ static int make_container(struct container *c, const struct create_request *requ
 		rc = store_documents(c, err);
 	if (rc == 0)
 		rc = check_executors(c, err);
+	if (rc == 0 && c->plan->view.scratch_root)
+		rc = scratch_make(c, err);
 	if (rc == 0 && notify_is_asked())
 		rc = notify_make_folder(c->dir_fd, err);
 	if (rc == 0 && request->start_by_socket) {

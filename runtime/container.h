@@ -30,7 +30,9 @@ struct container {
 	const char *direct_profile, *direct_workspace;
 	struct oci_spec *spec;
 	struct policy *policy;
-	uint64_t max_executors; /* create, run: of the settings */
+	/* create, run: of the settings */
+	uint64_t max_executors;
+	const char *scratch_root;
 	struct host_facts host;
 	struct plan *plan;
 	struct report report;

@@ -419,7 +419,8 @@ static int combine(const struct gathering *g, const struct source *sources, size
 		*ret_origin = (struct profile_origin){.sources = names,
 						      .exemption = g->exemption,
 						      .bounds = g->settings.bounds,
-						      .max_executors = g->settings.max_executors};
+						      .max_executors = g->settings.max_executors,
+						      .scratch_root = g->settings.scratch_root};
 	}
 	return r;
 }

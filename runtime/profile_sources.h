@@ -37,6 +37,7 @@ struct profile_origin {
 	struct policy_exemption exemption;
 	/* of the settings; the bounds are checked as far as config.json tells */
 	uint64_t max_executors;
+	const char *scratch_root; /* NULL: none */
 	const struct bundle_bounds *bounds;
 };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/path.h"
 #include "runtime/base/user.h"
 
 #define DOCUMENT_BYTES_MAX ((size_t)256 << 10) /* settings and profiles: json_limits_profile */
@@ -159,6 +160,15 @@ static int parse_executors(struct settings_parser *p, const struct json_node *no
 	return wrong(p, node, "a number of containers, 1 or more");
 }
 
+static int parse_scratch(struct settings_parser *p, const struct json_node *node)
+{
+	if (node->type != JSON_STRING || !path_is_canonical(node->text) ||
+	    strcmp(node->text, "/") == 0)
+		return wrong(p, node, "an absolute, canonical path other than \"/\"");
+	p->settings->scratch_root = node->text;
+	return 0;
+}
+
 static int parse_unbuilt(struct settings_parser *p, const struct json_node *node)
 {
 	char pointer[128];
@@ -175,7 +185,7 @@ static const struct {
 } members[] = {
 	{"ceiling", parse_ceiling},	    {"defaultProfile", parse_default},
 	{"requireProfile", parse_required}, {"annotations", parse_annotations},
-	{"routes", parse_unbuilt},	    {"scratchRoot", parse_unbuilt},
+	{"routes", parse_unbuilt},	    {"scratchRoot", parse_scratch},
 	{"grantTTL", parse_unbuilt},	    {"maxExecutors", parse_executors},
 };
 

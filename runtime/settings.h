@@ -2,8 +2,8 @@
  * The administrator's settings, /etc/sbx-runtime/config.json (other place: --config).
  *
  * Members: ceiling and defaultProfile (a profile document or the name of an installed profile),
- * requireProfile (boolean), annotations ("ignore", "narrow", "trust"), maxExecutors.
- * routes, scratchRoot and grantTTL are refused by name until they are enforced: a setting that does
+ * requireProfile (boolean), annotations ("ignore", "narrow", "trust"), maxExecutors,
+ * scratchRoot. routes and grantTTL are refused by name until they are enforced: a setting that does
  * nothing would be a false promise. An unknown member refuses the file. A ceiling that is a
  * document may have the member bundle beside those of a profile (bundle_bounds.h).
  */
@@ -28,6 +28,7 @@ struct settings {
 	struct profile *default_profile; /* NULL: none */
 	struct bundle_bounds *bounds;	 /* ceiling.bundle; NULL: none */
 	uint64_t max_executors;		 /* containers with a profile, of one runtime root */
+	const char *scratch_root;	 /* in the arena; NULL: scratch is a tmpfs */
 	bool require_profile;
 	/* narrow where any of the three above is set and nothing is said, else trust */
 	enum annotation_trust annotations;

@@ -21,6 +21,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/path.h"
+#include "runtime/scratch.h"
 #include "runtime/trusted_file.h"
 
 #define ROOT_NAME	"sbx-runtime"
@@ -444,8 +445,16 @@ int store_create_container(const struct store *store, const char *id, struct sbx
 
 int store_remove_container(const struct store *store, const char *id, struct sbx_error *err)
 {
-	int rc = store->root_fd < 0 ? -ENOENT : fd_remove_tree_at(store->root_fd, id);
+	cleanup_fd int fd = -EBADF;
+	int rc;
 
+	if (store->root_fd < 0)
+		return 0;
+	fd = openat(store->root_fd, id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	rc = fd < 0 ? 0 : scratch_remove(fd, err);
+	if (rc < 0)
+		return rc;
+	rc = fd_remove_tree_at(store->root_fd, id);
 	if (rc < 0 && rc != -ENOENT)
 		return sbx_fail(err, SBX_E_SYSTEM, rc, "remove the state of container \"%s\"", id);
 	return 0;

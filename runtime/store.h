@@ -116,7 +116,8 @@ bool store_is_unused(int container_fd);
 int store_relock_container(const struct store *store, const char *id, int container_fd,
 			   enum store_lock lock, struct sbx_error *err);
 
-/* Remove the container's directory (by descriptor, iteratively). Absent is success. */
+/* Remove the container's scratch folder, where it has one (scratch.h), and its directory, by
+ * descriptor and iteratively. Absent is success. */
 int store_remove_container(const struct store *store, const char *id, struct sbx_error *err);
 
 /* How many containers have a profile. Count or -errno. */

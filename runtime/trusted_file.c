@@ -27,6 +27,7 @@ struct walk {
 	enum file_trust trust;
 	const struct caller_identity *caller;
 	struct sbx_error *err;
+	bool folder; /* it is what path names, not a file */
 };
 
 /* ---- who calls ---- */
@@ -101,6 +102,7 @@ static int check_object(const struct walk *w, int fd, bool last, size_t len)
 {
 	struct stat st;
 
+	last = last && !w->folder;
 	if (fstat(fd, &st) < 0)
 		return sbx_fail(w->err, SBX_E_UNSAFE_PATH, errno, "look at \"%s\"", w->path);
 	if (S_ISLNK(st.st_mode))
@@ -124,7 +126,7 @@ static int check_object(const struct walk *w, int fd, bool last, size_t len)
 
 static int open_component(const struct walk *w, int dir_fd, const char *name, bool last, size_t len)
 {
-	int flags = last ? O_RDONLY | O_NONBLOCK | O_NOCTTY : O_PATH;
+	int flags = last && !w->folder ? O_RDONLY | O_NONBLOCK | O_NOCTTY : O_PATH;
 	int fd = openat(dir_fd, name, flags | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd >= 0 || errno == ENOENT)
@@ -184,7 +186,7 @@ int trusted_file_read(const char *path, enum file_trust trust, const struct call
 		      size_t max, struct buf *out, struct sbx_error *err)
 {
 	char absolute[PATH_MAX];
-	struct walk w = {absolute, trust, caller, err};
+	struct walk w = {.path = absolute, .trust = trust, .caller = caller, .err = err};
 	cleanup_fd int fd = -EBADF;
 	int r = absolute_path(path, absolute, sizeof(absolute));
 
@@ -198,4 +200,13 @@ int trusted_file_read(const char *path, enum file_trust trust, const struct call
 		return sbx_fail(err, SBX_E_UNSAFE_PATH, EFBIG, "read \"%s\": more than %zu bytes",
 				absolute, max);
 	return r < 0 ? sbx_fail(err, SBX_E_UNSAFE_PATH, -r, "read \"%s\"", absolute) : 0;
+}
+
+int trusted_folder_open(const char *path, enum file_trust trust,
+			const struct caller_identity *caller, struct sbx_error *err)
+{
+	struct walk w = {
+		.path = path, .trust = trust, .caller = caller, .err = err, .folder = true};
+
+	return walk_path(&w);
 }

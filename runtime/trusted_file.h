@@ -41,4 +41,8 @@ void caller_identify(struct caller_identity *ret);
 int trusted_file_read(const char *path, enum file_trust trust, const struct caller_identity *caller,
 		      size_t max, struct buf *out, struct sbx_error *err);
 
+/* The folder path, absolute and canonical, by the same rules: O_PATH, or an error as above. */
+int trusted_folder_open(const char *path, enum file_trust trust,
+			const struct caller_identity *caller, struct sbx_error *err);
+
 #endif

@@ -288,6 +288,7 @@ static int place_scratch(struct policy *policy, const struct profile *profile,
 	const struct oci_opt_u64 *limit = &profile->limits.scratch_bytes;
 
 	policy->scratch_bytes = limit->set ? limit->v : PROFILE_SCRATCH_DEFAULT_BYTES;
+	policy->scratch_is_asked = limit->set;
 	policy->scratch_path = POLICY_SCRATCH_PATH;
 	if (!is_taken(policy, POLICY_SCRATCH_PATH))
 		return 0;

@@ -46,6 +46,7 @@ struct policy {
 	bool network_allowed;
 	bool isolated_home;
 	uint64_t scratch_bytes;
+	bool scratch_is_asked;	  /* the size is the profile's, not the default */
 	const char *scratch_path; /* where scratch is mounted: /tmp or /run/sbx */
 	struct strings env;	  /* final environment of the first process */
 	struct strings env_dropped;

@@ -92,8 +92,9 @@ struct plan_view {
 	bool host_write;   /* everything but the kernel's own file systems stays writable */
 	const char *scratch_path;
 	uint64_t scratch_bytes;
-	const char *home; /* directory below scratch, NULL: real home */
-	uid_t uid;	  /* of home */
+	const char *scratch_root; /* on disk, below this folder; NULL: a tmpfs of that size */
+	const char *home;	  /* directory below scratch, NULL: real home */
+	uid_t uid;		  /* of home */
 	gid_t gid;
 };
 
@@ -159,14 +160,15 @@ struct plan_cgroup {
 /* What the caller of create chose on the command line. */
 struct plan_options {
 	const char *id;
-	const char *bundle;	 /* absolute, symlink-free */
-	const char *bundle_name; /* as given */
-	const char *rootfs;	 /* absolute, symlink-free */
-	bool host_root;		 /* rootfs is the folder "/" of the host, whatever its name */
-	const char *state_root;	 /* --root as given, NULL: the default (store.h) */
-	const char *settings;	 /* --config as given, NULL: the default */
-	const char *profile;	 /* --profile as given: a name, or a file (holds a "/"); NULL */
-	const char *config;	 /* the file that is read as config.json, NULL: the bundle's */
+	const char *bundle;	  /* absolute, symlink-free */
+	const char *bundle_name;  /* as given */
+	const char *rootfs;	  /* absolute, symlink-free */
+	bool host_root;		  /* rootfs is the folder "/" of the host, whatever its name */
+	const char *state_root;	  /* --root as given, NULL: the default (store.h) */
+	const char *settings;	  /* --config as given, NULL: the default */
+	const char *scratch_root; /* of the settings, where scratch may lie there; NULL */
+	const char *profile;	  /* --profile as given: a name, or a file (holds a "/"); NULL */
+	const char *config;	  /* the file that is read as config.json, NULL: the bundle's */
 	bool no_pivot, no_new_keyring;
 	enum cgroup_manager cgroup_manager;
 	int preserve_fds; /* 3 .. 3+n-1 */

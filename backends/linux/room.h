@@ -81,7 +81,8 @@ struct run {
 				   (cgroup_payload()); NULL: none */
 	/* runtime: the name of the hooks' group (hook_group.h) */
 	const char *hook_group;
-	pid_t pid; /* runtime: the child's pid */
+	const char *scratch_path; /* on disk, on the host (plan_view.scratch_root) */
+	pid_t pid;		  /* runtime: the child's pid */
 	int pidfd;
 	int container_pidfd;  /* exec: the container's first process */
 	bool born_in_cgroup;  /* runtime: clone3(2) put the child into its cgroup2 group */

@@ -371,6 +371,29 @@ static int check_on_detach(const struct plan *plan, struct sbx_error *err)
 	return 0;
 }
 
+static void report_scratch(const struct plan_view *view, struct report *report)
+{
+	const char *home = view->home ? ", HOME in it" : "";
+
+	if (view->scratch_root)
+		report_add(report, "scratch", "mount", OUTCOME_NARROWED, 0,
+			   "%s, on disk below %s, limited by that file system alone%s",
+			   view->scratch_path, view->scratch_root, home);
+	else
+		report_add(report, "scratch", "mount", OUTCOME_ENFORCED, 0, "%s, %llu bytes%s",
+			   view->scratch_path, (unsigned long long)view->scratch_bytes, home);
+}
+
+/* On disk where the profile asks for no size, which only a tmpfs keeps, and where the ids of the
+ * container are the host's: its folder is in one of root alone. */
+static const char *scratch_root_of(const struct plan *plan)
+{
+	bool own_ids =
+		(plan->namespaces.new_flags & CLONE_NEWUSER) || plan->namespaces.path[NS_USER];
+
+	return plan->policy->scratch_is_asked || own_ids ? NULL : plan->options.scratch_root;
+}
+
 static int view_plan(struct plan *plan, struct report *report, struct sbx_error *err)
 {
 	const struct policy *policy = plan->policy;
@@ -385,6 +408,7 @@ static int view_plan(struct plan *plan, struct report *report, struct sbx_error 
 	view->host_write = policy->host_write;
 	view->scratch_path = policy->scratch_path;
 	view->scratch_bytes = policy->scratch_bytes;
+	view->scratch_root = scratch_root_of(plan);
 	view->home = policy->isolated_home ? HOME_NAME : NULL;
 	view->uid = process ? process->user.uid : 0;
 	view->gid = process ? process->user.gid : 0;
@@ -415,9 +439,7 @@ static int view_plan(struct plan *plan, struct report *report, struct sbx_error 
 		report_add(report, "shm", "mount", OUTCOME_NARROWED, 0,
 			   "what the bundle binds at /dev/shm is replaced by the container's own");
 	report_sockets(plan, report);
-	report_add(report, "scratch", "mount", OUTCOME_ENFORCED, 0, "%s, %llu bytes%s",
-		   view->scratch_path, (unsigned long long)view->scratch_bytes,
-		   view->home ? ", HOME in it" : "");
+	report_scratch(view, report);
 	return 0;
 }
 
@@ -529,7 +551,10 @@ static void view_dump(const struct plan *plan, struct json_writer *w)
 		json_write_bool(w, "hostIsRoot", view->host_is_root);
 		json_write_bool(w, "hostWrite", view->host_write);
 		json_write_string(w, "scratch", view->scratch_path);
-		json_write_uint(w, "scratchBytes", view->scratch_bytes);
+		if (view->scratch_root)
+			json_write_string(w, "scratchRoot", view->scratch_root);
+		else
+			json_write_uint(w, "scratchBytes", view->scratch_bytes);
 		json_write_bool(w, "isolatedHome", view->home != NULL);
 	}
 	json_end_object(w);

@@ -288,6 +288,8 @@ static int own_collect(struct gather *g)
 	if (r == 0)
 		r = own_add(g, options->state_root, true);
 	if (r == 0)
+		r = own_add(g, options->scratch_root, true);
+	if (r == 0)
 		r = own_add_named(g);
 	if (r == 0)
 		r = own_add(g, options->bundle, false);

@@ -305,22 +305,40 @@ static int make_home(int scratch_fd, const struct plan_view *view)
 	return 0;
 }
 
-int view_mount_scratch(struct view_build *b, struct sbx_error *err)
+/* tmpfs reads 0 as "no limit": the least is a page, and inodes cost memory as well. */
+static int new_scratch(struct view_build *b)
 {
-	const struct plan_view *view = &b->plan->view;
-	unsigned long long bytes = view->scratch_bytes, inodes = bytes / PAGE_BYTES;
-	cleanup_fd int target = path_open_in_root(b->root_fd, view->scratch_path, O_PATH, 0);
-	cleanup_fd int fd = -EBADF;
+	unsigned long long bytes = b->plan->view.scratch_bytes, inodes = bytes / PAGE_BYTES;
 	char options[96];
-	int r;
 
-	/* tmpfs reads 0 as "no limit": the least is a page, and inodes cost memory as well. */
 	snprintf(options, sizeof(options), "mode=1777,size=%llu,nr_inodes=%llu",
 		 bytes > PAGE_BYTES ? bytes : PAGE_BYTES,
 		 inodes > INODES_MIN ? inodes : INODES_MIN);
-	r = target < 0 ? target : 0;
+	return view_new_tmpfs(b, "tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
+/* The folder that the runtime made for this container, where only root looks up names. */
+static int clone_scratch(const char *path)
+{
+	cleanup_fd int fd = path_open_no_symlinks(AT_FDCWD, path, O_PATH | O_DIRECTORY);
+	cleanup_fd int clone = fd < 0 ? fd : mount_tree_clone_fd(fd, false);
+	int r = clone < 0 ? clone
+			  : mount_tree_set(clone, false, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0);
+
+	if (r == 0)
+		r = set_private_and(clone, 0);
+	return r < 0 ? r : take_fd(&clone);
+}
+
+int view_mount_scratch(struct view_build *b, struct sbx_error *err)
+{
+	const struct plan_view *view = &b->plan->view;
+	cleanup_fd int target = path_open_in_root(b->root_fd, view->scratch_path, O_PATH, 0);
+	cleanup_fd int fd = -EBADF;
+	int r = target < 0 ? target : 0;
+
 	if (r == 0) {
-		fd = view_new_tmpfs(b, "tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+		fd = view->scratch_root ? clone_scratch(b->run->scratch_path) : new_scratch(b);
 		r = fd < 0 ? fd : make_home(fd, view);
 	}
 	if (r == 0)

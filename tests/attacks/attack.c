@@ -49,8 +49,9 @@
 #include <sys/ioctl.h>
 #include <linux/fs.h>
 
+#include "tests/attacks/calls.h"
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define HIGH	 (UINT64_C(0xabcdef01) << 32)
 
 static const char *result(long r)
 {
@@ -63,157 +64,22 @@ static const char *result(long r)
 	return text;
 }
 
-static long call_native(long nr, const uint64_t a[6])
-{
-	long r = syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-
-	return r < 0 ? -errno : r;
-}
-
-#ifdef __x86_64__
-/* The old gate enters the kernel as an i386 program would, from 64-bit code as well. */
-static long call_i386(long nr, const uint64_t a[6])
-{
-	long r;
-
-	__asm__ volatile("pushq %%rbp\n\t"
-			 "movq %[sixth], %%rbp\n\t"
-			 "int $0x80\n\t"
-			 "popq %%rbp"
-			 : "=a"(r)
-			 : "a"(nr), "b"(a[0]), "c"(a[1]), "d"(a[2]), "S"(a[3]),
-			   "D"(a[4]), [sixth] "r"(a[5])
-			 : "memory", "r8", "r9", "r10", "r11");
-	return (int32_t)r;
-}
-
-/* A kernel without the gate kills whoever tries it. */
-static bool has_i386(void)
-{
-	int status = 0;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		call_i386(20, (uint64_t[6]){0}); /* getpid */
-		_exit(0);
-	}
-	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
-}
-#endif
-
-/* Arguments by which an unfiltered kernel refuses as well, but with another errno. */
-struct call {
-	const char *name;
-	int native, i386; /* -1: not there */
-	uint64_t args[6];
-};
-
-#define NOFD  ((uint64_t)-1)
-#define NS(f) ((f) | CLONE_FS) /* with CLONE_FS a new mount or user namespace is EINVAL */
-
-#ifdef __x86_64__
-#define NR(name, i386)	__NR_##name, i386
-#define OLD(name, i386) __NR_##name, i386
-#else
-#define NR(name, i386)	__NR_##name, -1
-#define OLD(name, i386) -1, -1
-#endif
-
-static const struct call calls[] = {
-	{"ptrace", NR(ptrace, 26), {0xffff, 1}},
-	{"process_vm_readv", NR(process_vm_readv, 347), {1, 0, 0, 0, 0, 0xff}},
-	{"process_vm_writev", NR(process_vm_writev, 348), {1, 0, 0, 0, 0, 0xff}},
-	{"pidfd_getfd", 438, 438, {NOFD, 0, 0}},
-	{"add_key", NR(add_key, 286), {0, 0, 0, 0, 0}},
-	{"request_key", NR(request_key, 287), {0, 0, 0, 0}},
-	{"keyctl", NR(keyctl, 288), {0xffff}},
-	{"bpf", NR(bpf, 357), {0xffff, 0, 0}},
-	{"perf_event_open", NR(perf_event_open, 336), {0, 0, NOFD, NOFD, 0}},
-	{"userfaultfd", NR(userfaultfd, 374), {0xff}},
-	{"kexec_load", NR(kexec_load, 283), {0, 0xffff, 0, 0xffff}},
-	{"quotactl", NR(quotactl, 131), {0xffffffff, 0, 0, 0}},
-	{"quotactl_fd", 443, 443, {NOFD, 0xffff, 0, 0}},
-	{"io_uring_setup", 425, 425, {0, 0}},
-	{"io_uring_enter", 426, 426, {NOFD, 0, 0, 0}},
-	{"io_uring_register", 427, 427, {NOFD, 0, 0, 0}},
-	{"mount", NR(mount, 21), {0, 0, 0, 0, 0}},
-	{"umount2", NR(umount2, 52), {0, 0}},
-	{"pivot_root", NR(pivot_root, 217), {0, 0}},
-	{"open_tree", 428, 428, {NOFD, 0, 0}},
-	{"move_mount", 429, 429, {NOFD, 0, NOFD, 0, 0}},
-	{"fsopen", 430, 430, {0, 0}},
-	{"fsconfig", 431, 431, {NOFD, 0, 0, 0, 0}},
-	{"fsmount", 432, 432, {NOFD, 0, 0}},
-	{"fspick", 433, 433, {NOFD, 0, 0}},
-	{"mount_setattr", 442, 442, {NOFD, 0, 0, 0, 0}},
-	{"open_by_handle_at", NR(open_by_handle_at, 342), {NOFD, 0, 0}},
-	{"setns", NR(setns, 346), {NOFD, 0}},
-	{"unshare.user", NR(unshare, 310), {CLONE_NEWUSER | 1}},
-	{"unshare.net", NR(unshare, 310), {CLONE_NEWNET | 1}},
-	{"unshare.time", NR(unshare, 310), {0x80 | 1}},
-	{"clone.user", NR(clone, 120), {NS(CLONE_NEWUSER)}},
-	{"clone.mount", NR(clone, 120), {NS(CLONE_NEWNS)}},
-	{"clone.cgroup", NR(clone, 120), {CLONE_NEWCGROUP | CLONE_THREAD}},
-	{"clone3", 435, 435, {0, 1}},
-	{"openat2", 437, 437, {NOFD, 0, 0, 0}},
-	{"chmod", OLD(chmod, 15), {0, 04755}},
-	{"fchmod", NR(fchmod, 94), {NOFD, 02755}},
-	{"fchmodat", NR(fchmodat, 306), {NOFD, 0, 04755}},
-	{"open", OLD(open, 5), {0, O_CREAT | O_WRONLY, 04755}},
-	{"openat", NR(openat, 295), {NOFD, 0, O_CREAT | O_WRONLY, 02755}},
-	{"creat", OLD(creat, 8), {0, 04755}},
-	{"mkdir", OLD(mkdir, 39), {0, 02755}},
-	{"mkdirat", NR(mkdirat, 296), {NOFD, 0, 02755}},
-	{"mknod", OLD(mknod, 14), {0, S_IFREG | 04755, 0}},
-	{"mknodat", NR(mknodat, 297), {NOFD, 0, S_IFBLK | 0600, 0}},
-	{"ioctl.tiocsti", NR(ioctl, 54), {NOFD, 0x5412, 0}},
-	{"ioctl.tioclinux", NR(ioctl, 54), {NOFD, 0x541c, 0}},
-	{"sendto.fastopen", NR(sendto, 369), {NOFD, 0, 0, 0x20000000, 0, 0}},
-	{"sendmsg.fastopen", NR(sendmsg, 370), {NOFD, 0, 0x20000000}},
-	{"sendmmsg.fastopen", NR(sendmmsg, 345), {NOFD, 0, 0, 0x20000000}},
-	{"setsockopt.fastopen", NR(setsockopt, 366), {NOFD, 6, 30, 0, 0}},
-	{"socket.mptcp", NR(socket, 359), {AF_INET, SOCK_STREAM, 262}},
-	{"socket.raw", NR(socket, 359), {AF_INET, SOCK_RAW, 1}},
-	{"socket.packet", NR(socket, 359), {AF_PACKET, SOCK_DGRAM, 0}},
-	{"socket.audit", NR(socket, 359), {AF_NETLINK, SOCK_RAW, 9}},
-	{"socketcall", -1, 102, {0xff, 0}},
-	{"ipc", -1, 117, {22, 0, 0, 0, 0}}, /* shmdt(0): of a call that it does not know, ENOSYS */
-};
-
-static void set_high(uint64_t out[6], const uint64_t in[6], uint64_t high)
-{
-	size_t i;
-
-	for (i = 0; i < 6; i++)
-		out[i] = in[i] | high;
-}
-
-/* High words only where the kernel itself drops them: descriptors, flags and modes are int, a null
- * pointer with rubbish above is still no pointer. */
 static int verb_matrix(void)
 {
-	uint64_t args[6];
-	bool i386 = false;
+	bool i386 = call_has_i386();
 	size_t i;
 
-#ifdef __x86_64__
-	i386 = has_i386();
-#endif
-	for (i = 0; i < COUNT(calls); i++) {
-		if (calls[i].native >= 0) {
-			printf("%s native %s\n", calls[i].name,
-			       result(call_native(calls[i].native, calls[i].args)));
-			set_high(args, calls[i].args, HIGH);
-			printf("%s high %s\n", calls[i].name,
-			       result(call_native(calls[i].native, args)));
+	for (i = 0; i < calls_n; i++) {
+		const struct call *call = &calls[i];
+
+		if (call->native >= 0) {
+			printf("%s native %s\n", call->name,
+			       result(call_native(call->native, call->args)));
+			printf("%s high %s\n", call->name, result(call_high(call)));
 		}
-#ifdef __x86_64__
-		if (i386 && calls[i].i386 >= 0)
-			printf("%s i386 %s\n", calls[i].name,
-			       result(call_i386(calls[i].i386, calls[i].args)));
-#else
-		(void)i386;
-#endif
+		if (i386 && call->i386 >= 0)
+			printf("%s i386 %s\n", call->name,
+			       result(call_i386(call->i386, call->args)));
 	}
 	printf("unknown native %s\n", result(call_native(900, (uint64_t[6]){0})));
 	return 0;
@@ -285,7 +151,7 @@ static int verb_setid(int argc, char **argv)
 	SETID("fchmodat", syscall(__NR_fchmodat, AT_FDCWD, "fchmodat", 04755));
 	SETID("fchmodat2", syscall(452, AT_FDCWD, "fchmodat2", 04755, 0));
 	SETID("setgid", syscall(__NR_fchmodat, AT_FDCWD, "setgid", 02755));
-	SETID("high", syscall(__NR_fchmodat, AT_FDCWD, "setgid", 02755 | HIGH));
+	SETID("high", syscall(__NR_fchmodat, AT_FDCWD, "setgid", 02755 | CALL_HIGH));
 	SETID("openat", syscall(__NR_openat, AT_FDCWD, "openat", O_CREAT | O_WRONLY, 04755));
 	SETID("mknodat", syscall(__NR_mknodat, AT_FDCWD, "mknodat", S_IFREG | 04755, 0));
 	{

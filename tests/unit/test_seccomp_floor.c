@@ -65,6 +65,7 @@ static const struct probe probes[] = {
 	{"bpf", {1}, REFUSE, true},
 	{"perf_event_open", {1}, REFUSE, true},
 	{"userfaultfd", {1}, REFUSE, true},
+	{"syslog", {3}, REFUSE, true},
 	{"kexec_load", {1}, REFUSE, true},
 	{"kexec_file_load", {1}, REFUSE, true},
 	{"quotactl", {1}, REFUSE, true},

@@ -56,13 +56,14 @@ static const struct floor_row rows[] = {
 	{"process_vm_readv", 310, 347, 270, 539, ANSWER_REFUSE, 0, 0, 0},
 	{"process_vm_writev", 311, 348, 271, 540, ANSWER_REFUSE, 0, 0, 0},
 	{"pidfd_getfd", 438, 438, 438, NONE, ANSWER_REFUSE, 0, 0, 0},
-	/* keys, programs in the kernel, tracing, page faults, other kernels, quotas */
+	/* keys, programs in the kernel, tracing, page faults, the log, other kernels, quotas */
 	{"add_key", 248, 286, 217, NONE, ANSWER_REFUSE, 0, 0, 0},
 	{"request_key", 249, 287, 218, NONE, ANSWER_REFUSE, 0, 0, 0},
 	{"keyctl", 250, 288, 219, NONE, ANSWER_REFUSE, 0, 0, 0},
 	{"bpf", 321, 357, 280, NONE, ANSWER_REFUSE, 0, 0, 0},
 	{"perf_event_open", 298, 336, 241, NONE, ANSWER_REFUSE, 0, 0, 0},
 	{"userfaultfd", 323, 374, 282, NONE, ANSWER_REFUSE, 0, 0, 0},
+	{"syslog", 103, 103, 116, NONE, ANSWER_REFUSE, 0, 0, 0}, /* the host's */
 	{"kexec_load", 246, 283, 104, 528, ANSWER_REFUSE, 0, 0, 0},
 	{"kexec_file_load", 320, NONE, 294, NONE, ANSWER_REFUSE, 0, 0, 0},
 	{"quotactl", 179, 131, 60, NONE, ANSWER_REFUSE, 0, 0, 0},

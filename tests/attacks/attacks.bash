@@ -155,3 +155,23 @@ verify_unproved() {
 	jq -r '.verify.guarantees | to_entries[] | .key as $k | .value.evidence[] | select(.proved | not) |
 		"\($k): \(.mechanism): \(.probe): \(.control), \(.outcome): \(.reason)"' <<<"$output"
 }
+
+# adversary_setup: a bundle with every capability and the program `adversary`, under the default profile
+adversary_setup() {
+	helpers_setup
+	attack_setup
+	cp "$SBX_TEST_BIN/adversary" "$BUNDLE/rootfs/bin/adversary"
+	all_capabilities
+	use_profile
+}
+
+# tries WITHOUT WITH TEXT: what TEXT prints under the bundle's profile, and after that, as the control, without
+tries() {
+	run_script "$3"
+	assert_status 0
+	assert_same 'under the profile' "$2" "$output"
+	no_profile
+	run_script "$3"
+	assert_status 0
+	assert_same 'control' "$1" "$output"
+}

@@ -136,6 +136,7 @@ const struct call calls[] = {
 	{"mknodat", NR(mknodat, 297), {NOFD, 0, S_IFREG | 02755, 0}},
 	{"mknodat.block", NR(mknodat, 297), {NOFD, 0, S_IFBLK | 0600, 0}},
 	{"mknodat.character", NR(mknodat, 297), {NOFD, 0, S_IFCHR | 0600, 0}},
+	{"renameat2.whiteout", NR(renameat2, 353), {NOFD, 0, NOFD, 0, 4}},
 	{"ioctl.tiocsti", NR(ioctl, 54), {NOFD, 0x5412, 0}},
 	{"ioctl.tioclinux", NR(ioctl, 54), {NOFD, 0x541c, 0}},
 	{"sendto.fastopen", NR(sendto, 369), {NOFD, 0, 0, 0x20000000, 0, 0}},

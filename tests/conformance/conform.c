@@ -1,13 +1,16 @@
 /*
  * The program of the conformance suite, on both sides: `conform VERB ARGS`.
  *
- *   run SETTING WHO BARE   inside the container: every row of SETTING (closed, open, limits), one
- * line each, fields parted by tabs: RESULT GUARANTEE MECHANISM NAME DETAIL. RESULT is "ok", "not
- * enforced" or "broken control". WHO is root or user; BARE is what the next verb printed bare what
- * this kernel answers to the system calls of calls.h without a filter outside SOCKET DIR CMD...
- * runs CMD beside a program of the host: who connects to SOCKET gets a descriptor of DIR and the
- * names of what this program holds quit, euid             0; EPERM where the process has the rights
- * of its own user, else 0
+ *   run SETTING WHO BARE      inside the container: every row of SETTING (closed, open, limits)
+ *   bare                      what this kernel answers to the calls of calls.h without a filter
+ *   outside SOCKET DIR CMD... runs CMD beside a program of the host; who connects to SOCKET gets a
+ *                             descriptor of DIR and the names of what this program holds
+ *   quit                      ends with 0
+ *   euid                      EPERM where the process has the rights of its own user, else 0
+ *
+ * A row is one line of fields parted by tabs: RESULT GUARANTEE MECHANISM NAME DETAIL. RESULT is
+ * "ok", "not enforced" or "broken control". WHO is root or user, BARE a file of what `bare`
+ * printed.
  *
  * Sources of the rows: conform.h.
  */
@@ -164,6 +167,7 @@ static const char *call_guarantee(const char *name)
 		{"chmod", "writeBoundary"},	   {"fchmod", "writeBoundary"},
 		{"open", "writeBoundary"},	   {"creat", "writeBoundary"},
 		{"mkdir", "writeBoundary"},	   {"mknod", "writeBoundary"},
+		{"renameat2", "writeBoundary"},
 	};
 	size_t i;
 

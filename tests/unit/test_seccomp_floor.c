@@ -134,6 +134,8 @@ static const struct probe probes[] = {
 	{"mknodat", {1, 1, S_IFBLK | 0600}, REFUSE, true},
 	{"mknodat", {1, 1, S_IFCHR | 0600}, REFUSE, true},
 	{"mknodat", {1, 1, S_IFREG | 0600}, ALLOW, true},
+	{"renameat2", {1, 1, 1, 1, 4}, REFUSE, true},
+	{"renameat2", {1, 1, 1, 1, 2}, ALLOW, true},
 	{"ioctl", {0, 0x5412}, REFUSE, true},
 	{"ioctl", {0, 0x541c}, REFUSE, true},
 	{"ioctl", {0, 0x5413}, ALLOW, true},

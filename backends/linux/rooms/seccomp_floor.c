@@ -36,6 +36,7 @@
 #define NEW_TIME_NAMESPACE	 0x80u /* unshare only: in clone it lies in the signal's byte */
 #define SET_ID_BITS		 06000u
 #define CREATE_BITS		 (0100u | 020000000u) /* O_CREAT, __O_TMPFILE */
+#define WHITEOUT		 4u		      /* RENAME_WHITEOUT leaves a device node */
 #define FAST_OPEN		 0x20000000u	      /* MSG_FASTOPEN */
 #define TERMINAL_INSERT		 0x5412u	      /* TIOCSTI */
 #define TERMINAL_CONSOLE	 0x541cu	      /* TIOCLINUX */
@@ -103,6 +104,7 @@ static const struct floor_row rows[] = {
 	{"openat2", 437, 437, 437, NONE, ANSWER_MISSING, 0, 0, 0},
 	{"mknod", 133, 14, NONE, NONE, ANSWER_NODE, 1, 0, 0},
 	{"mknodat", 259, 297, 33, NONE, ANSWER_NODE, 2, 0, 0},
+	{"renameat2", 316, 353, 276, NONE, ANSWER_BITS, 4, WHITEOUT, 0},
 	/* terminals and sockets */
 	{"ioctl", 16, 54, 29, 514, ANSWER_IOCTL, 1, 0, 0},
 	{"socket", 41, 359, 198, NONE, ANSWER_SOCKET, 0, 0, 0},

@@ -14,8 +14,8 @@
  *   taken SOCKET NAME   takes it; reads and writes NAME below it; climbs out of it
  *   whiteout OLD NEW    renameat2(2) that leaves a device node at OLD
  *   nameless DIR NEW    a nameless file of DIR gets the name NEW, by its link in /proc and itself
- *   filter DIR          mounts on DIR under filters of its own: allow all, ask a friendly
- * supervisor chroot              the classic way out of a root; prints the names it finds there
+ *   filter DIR          mounts on DIR under own filters: one that allows, one that asks a friend
+ *   chroot              the classic way out of a root; prints the names it finds there
  *   everybody           SIGKILL to every process that can be reached
  *   flags FILE          makes FILE immutable, and takes that back
  *   privileged          calls of the machine's administrator, in a form that never succeeds

@@ -348,6 +348,8 @@ static const struct row rows[] = {
 	READ_CARVE("its name cannot be moved", act_rename, WS "/dir " WS "/gone",
 		   WS "/closed " WS "/gone", EBUSY),
 	MASK("/proc/keys", act_read, "/proc/version", "/proc/keys", 0),
+	MASK("/proc/kallsyms", act_read, "/proc/version", "/proc/kallsyms", 0),
+	MASK("/proc/vmallocinfo", act_read, "/proc/version", "/proc/vmallocinfo", ROW_ROOT),
 	MASK("/proc/timer_list", act_read, "/proc/version", "/proc/timer_list", ROW_ROOT),
 	LANDLOCK("readBoundary", "READ_FILE", act_open, WS "/file", OUTSIDE "/file", EACCES),
 	LANDLOCK("readBoundary", "READ_DIR", act_list, WS "/dir", OUTSIDE "/dir", EACCES),

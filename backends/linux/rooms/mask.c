@@ -31,12 +31,15 @@
 #include "runtime/base/fd.h"
 #include "runtime/base/path.h"
 
-/* Kernel memory, keys, timers, firmware and power readings: what tells about other containers. */
+/* Kernel memory and its addresses, keys, timers, firmware and power readings: what tells about the
+ * host and other containers. */
 static const char *const floor_masked[] = {
 	"/proc/acpi",	    "/proc/asound",	 "/proc/interrupts",
 	"/proc/kcore",	    "/proc/keys",	 "/proc/latency_stats",
 	"/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug",
 	"/proc/scsi",	    "/sys/firmware",	 "/sys/devices/virtual/powercap",
+	"/proc/kallsyms",   "/proc/vmallocinfo", "/proc/kpagecgroup",
+	"/proc/kpagecount", "/proc/kpageflags",
 };
 
 static const char *const floor_readonly[] = {

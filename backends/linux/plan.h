@@ -175,7 +175,7 @@ struct plan_options {
 	int listen_fds;
 	const char *console_socket;
 	bool detached;
-	bool probed; /* exec: a probe in place of a program (probe.h) */
+	bool probed;		/* exec: a probe in place of a program (probe.h) */
 	bool reaper;		/* the program is the child of a first process of ours (reaper.h) */
 	const char *store_root; /* canonical; of the container's folder */
 	enum rung rung;		/* exec: that of the container; 0: the best that this host has */

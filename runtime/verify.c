@@ -15,6 +15,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/proc.h"
+#include "runtime/monitor/monitor.h"
 #include "runtime/base/procfs.h"
 #include "runtime/listener.h"
 
@@ -33,10 +34,22 @@ int verify_check(const struct container *c, struct sbx_error *err)
 	return 0;
 }
 
-/* Whatever else must live for a boundary (a monitor, a proxy) has its row here. */
+/* What the monitor keeps. */
+static uint32_t monitored_bits(const struct container_state *state)
+{
+	uint32_t bits = state->deadline_ms ? GUARANTEE_BIT(GUARANTEE_RESOURCE_LIMITS) : 0;
+
+	if (state->has_carve_outs)
+		bits |= GUARANTEE_BIT(GUARANTEE_READ_BOUNDARY) |
+			GUARANTEE_BIT(GUARANTEE_WRITE_BOUNDARY);
+	return bits;
+}
+
 uint32_t verify_holding(const struct container *c)
 {
-	return state_status(c->dir_fd, &c->state) == STATUS_STOPPED ? 0 : UINT32_MAX;
+	if (state_status(c->dir_fd, &c->state) == STATUS_STOPPED)
+		return 0;
+	return monitor_is_well(&c->state) ? UINT32_MAX : ~monitored_bits(&c->state);
 }
 
 /* ---- live processes ---- */

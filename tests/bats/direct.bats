@@ -147,7 +147,7 @@ direct() {
 }
 
 @test 'of /sys it sees what a container of its own has' {
-	direct -- sh -c 'ls /sys/class/net; ls -A /sys/fs/cgroup | wc -l; mount | grep -c -e cgroup -e debugfs -e tracefs'
+	direct -- sh -c 'ls /sys/class/net; ls -A /sys/fs/cgroup | wc -l; mount | grep -c -e "type cgroup" -e debugfs -e tracefs'
 	assert_output $'lo\n0\n0'
 }
 

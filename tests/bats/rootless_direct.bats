@@ -53,3 +53,14 @@ setup() {
 	[ "$took" -ge 500 ]
 	[ "$took" -lt 6000 ]
 }
+
+@test 'rootless: settings and profiles of the user that are not there yet cannot be made from inside' {
+	local script="mkdir -p '$WS/.config/sbx-runtime/profiles'; echo {} >'$WS/.config/sbx-runtime/profiles/agent.json'
+		mkdir -p '$WS/.config/other' && echo made"
+
+	export HOME=$WS
+	run_sbx run --workspace "$WS" -- sh -c "$script"
+	assert_output made # control: beside it
+	refute test -e "$WS/.config/sbx-runtime/profiles"
+	rmdir "$WS/.config/sbx-runtime" # made by the runtime, to be covered
+}

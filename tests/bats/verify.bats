@@ -111,3 +111,17 @@ join_group() {
 	run_sbx report --verify "$ID"
 	assert_error 'has no profile'
 }
+
+@test 'now: a monitor that is gone takes along what it kept' {
+	local before after
+
+	: >"$WS/guarded"
+	use_profile '.protect = ["guarded"]'
+	start_sleeper
+	before=$(sbx report "$ID" | jq .now.guaranteeBits)
+	kill -KILL "$(jq .monitorPid "$ROOT/$ID/state")"
+	wait_until 5 eval '[ "$("$SBX_RUNTIME" --root "$ROOT" report "$ID" | jq .now.guaranteeBits)" != "$before" ]'
+	after=$(sbx report "$ID" | jq .now.guaranteeBits)
+	assert_same 'writeBoundary is gone' $((before & ~6)) "$after"
+	assert_same 'what create reported' "$before" "$(sbx report "$ID" | jq .guaranteeBits)"
+}

@@ -112,6 +112,7 @@ static inline int build(struct fixture *f)
 	f->run.proc_fd = procfs_open_root();
 	f->run.rootfs_fd = open(f->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	f->run.tty_master_fd = f->run.console_fd = -EBADF;
+	f->run.output_fds[0] = f->run.output_fds[1] = -EBADF;
 	if (room_mounts.prepare)
 		r = room_mounts.prepare(&f->run, &f->err);
 	if (r < 0)

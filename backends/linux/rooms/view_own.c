@@ -210,17 +210,72 @@ static const struct {
 	{"HOME", ".config/sbx-runtime", false},
 };
 
+/* A mount of the bundle shows the folder on the host. */
+static bool is_mounted(const struct plan *plan, const char *folder)
+{
+	char source[PATH_MAX];
+
+	for (size_t i = 0; i < plan->mounts.n; i++) {
+		const struct plan_mount *mount = &plan->mounts.v[i];
+
+		if (mount->kind == MOUNT_BIND && mount->source && realpath(mount->source, source) &&
+		    path_is_below(folder, source))
+			return true;
+	}
+	return false;
+}
+
+/* Where the payload could make an own folder that is missing, and so write the next bounds. */
+static bool could_be_made(const struct plan *plan, const char *path)
+{
+	const struct path_rule *rule = policy_rule_of(plan->policy, path);
+	char above[PATH_MAX], real[PATH_MAX], *end;
+
+	if (plan->view.host_is_root && (rule ? rule->write : plan->policy->host_write))
+		return true;
+	if (snprintf(above, sizeof(above), "%s", path) >= (int)sizeof(above))
+		return false;
+	while ((end = strrchr(above, '/')) && end != above) {
+		*end = '\0';
+		if (realpath(above, real))
+			return is_mounted(plan, real);
+	}
+	return is_mounted(plan, "/");
+}
+
+/* It is made by us, and then covered like the others. Users read what is root's. */
+static int make_missing(const struct plan *plan, const char *path, mode_t mode)
+{
+	char part[PATH_MAX];
+	size_t len = strlen(path);
+
+	if (access(path, F_OK) == 0 || !could_be_made(plan, path))
+		return 0;
+	for (size_t i = 1; i <= len; i++) {
+		if (path[i] != '/' && path[i])
+			continue;
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (mkdir(part, mode) < 0 && errno != EEXIST)
+			/* who may not, may not from inside either */
+			return errno == EACCES || errno == EPERM || errno == EROFS ? 0 : -errno;
+	}
+	return 0;
+}
+
 static int own_add_folder(struct gather *g, size_t row)
 {
 	const char *variable = own_folders[row].variable, *name = own_folders[row].name;
 	const char *folder = variable ? getenv(variable) : "";
 	char path[PATH_MAX];
+	int r;
 
 	if (!folder || (variable && !*folder) ||
 	    (g->plan->host->euid == 0 && !own_folders[row].of_root_too) ||
 	    join(path, folder, name) < 0)
 		return 0;
-	return own_add(g, path, true);
+	r = make_missing(g->plan, path, variable ? 0700 : 0755);
+	return r < 0 ? r : own_add(g, path, true);
 }
 
 static bool is_same_file(const char *path, const struct stat *file)

@@ -87,6 +87,9 @@ int container_start(struct container *c, int sync_fd, struct sbx_error *err);
 int container_open(struct container *c, const struct global_options *global, const char *id,
 		   enum store_lock lock, struct sbx_error *err);
 
+/* The group of hooks that its creator, or who starts it, runs. */
+void container_name_hook_group(struct container *c);
+
 /* The stored report. -ENOENT where there is none and no profile; under a profile that is an error:
  * SBX_E_CONTAINER_STATUS while the container is being made, else SBX_E_INVALID_STATE_FILE. */
 int container_read_report(const struct container *c, struct buf *out, struct sbx_error *err);

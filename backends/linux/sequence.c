@@ -22,6 +22,7 @@
 #include "backends/linux/death.h"
 #include "backends/linux/probe/probe.h"
 #include "backends/linux/protocol.h"
+#include "backends/linux/handover.h"
 #include "backends/linux/sequence.h"
 #include "backends/linux/spawn.h"
 #include "hooks/hooks.h"
@@ -33,15 +34,6 @@
 #include "runtime/base/procfs.h"
 
 #define ROW_ROOMS_MAX 8
-
-enum side { SIDE_RUNTIME, SIDE_CHILD };
-
-struct sequence {
-	struct run *run;
-	const struct sequence_events *events;
-	enum side side;
-	pid_t child_pid; /* in the child: its own pid as the runtime sees it */
-};
 
 struct stage_row {
 	const char *name;
@@ -255,105 +247,6 @@ static int close_descriptors(struct sequence *seq, struct sbx_error *err)
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "close descriptors") : 0;
 }
 
-/* The runtime hands it to the console socket, or relays it. */
-static int pass_terminal(struct sequence *seq, struct sbx_error *err)
-{
-	struct run *run = seq->run;
-	int rc;
-
-	if (!run->plan->process.terminal)
-		return 0;
-	rc = msg_send(run->sync_fd, &linux_protocol, MSG_TERMINAL, NULL, 0, &run->tty_master_fd, 1);
-	if (rc < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -rc, "pass the terminal on");
-	close(take_fd(&run->tty_master_fd));
-	return 0;
-}
-
-/* A monitor gets it; the child keeps nothing. */
-static int pass_watch(struct sequence *seq, struct sbx_error *err)
-{
-	struct run *run = seq->run;
-	int rc = carve_watch_open(run, run->watch_fds, err);
-
-	if (rc < 0)
-		return rc;
-	rc = msg_send(run->sync_fd, &linux_protocol, MSG_WATCH, NULL, 0, run->watch_fds,
-		      CARVE_WATCH_FDS);
-	for (size_t i = 0; i < CARVE_WATCH_FDS; i++)
-		cleanup_close_fd(&run->watch_fds[i]);
-	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "pass on what is watched") : 0;
-}
-
-/* A created container listens: whoever may reach the state store may start it, once. */
-static int accept_start(struct run *run, struct sbx_error *err)
-{
-	int rc = -EAGAIN;
-
-	close(take_fd(&run->sync_fd));
-	while (rc < 0) {
-		int fd = accept4(run->start_fd, NULL, NULL, SOCK_CLOEXEC);
-
-		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
-			continue;
-		if (fd < 0)
-			return sbx_fail(err, SBX_E_SYSTEM, errno, "wait for start");
-		rc = protocol_expect(fd, MSG_START, NULL, NULL);
-		if (rc < 0)
-			close(fd); /* it left without a word: wait for the next */
-		else
-			run->sync_fd = fd;
-	}
-	close(take_fd(&run->start_fd));
-	return 0;
-}
-
-static int wait_for_start(struct sequence *seq, struct sbx_error *err)
-{
-	struct run *run = seq->run;
-	int rc;
-
-	/* A created container outlives its create; one that run starts goes with it until then. */
-	if (run->start_fd >= 0)
-		prctl(PR_SET_PDEATHSIG, 0);
-	rc = protocol_send(run->sync_fd, MSG_CREATED, NULL, 0);
-	if (rc < 0)
-		return sbx_fail(err, SBX_E_SYSTEM, -rc, "tell that the container is created");
-	rc = run->start_fd < 0 ? protocol_expect(run->sync_fd, MSG_START, NULL, err)
-			       : accept_start(run, err);
-	prctl(PR_SET_PDEATHSIG, 0);
-	return rc;
-}
-
-static int await_created(struct sequence *seq, struct sbx_error *err)
-{
-	struct run *run = seq->run;
-	bool wants_terminal = run->plan->process.terminal;
-	bool wants_watch = !run->is_exec && carve_watch_is_needed(run->plan);
-	struct msg msg;
-	int rc;
-
-	for (;;) {
-		rc = protocol_receive(run->sync_fd, "created", &msg, err);
-		if (rc == 0 && msg.type == MSG_LISTENER) {
-			rc = sequence_pass_listener(&msg, run->sync_fd, run->pid, seq->events, err);
-		} else if (rc == 0 && msg.type == MSG_TERMINAL && wants_terminal) {
-			run->tty_master_fd = msg.fds[0];
-			wants_terminal = false;
-		} else if (rc == 0 && msg.type == MSG_WATCH && wants_watch) {
-			memcpy(run->watch_fds, msg.fds, sizeof(run->watch_fds));
-			wants_watch = false;
-			rc = carve_watch_adopt(run, err);
-		} else if (rc == 0) {
-			return msg.type == MSG_CREATED && !wants_terminal && !wants_watch
-				       ? 0
-				       : protocol_take_error(&msg, err);
-		}
-		if (rc < 0)
-			return rc;
-	}
-}
-
 /* exec: what is visible in the container's pid namespace from here on holds no more than the
  * payload. */
 static int fork_payload(struct sequence *seq, struct sbx_error *err)
@@ -446,9 +339,9 @@ static const struct stage_row create_rows[] = {
 	/* Mounts are complete: what the profile shows, the new root, then masks and read-only. */
 	{"pivot", STAGE_PIVOT, SIDE_CHILD,
 	 .rooms = {&room_view, &room_rootfs, &room_mounts, &room_mask}},
-	{"watch", STAGE_PIVOT, SIDE_CHILD, .when = carve_watch_is_needed, .action = pass_watch},
+	{"watch", STAGE_PIVOT, SIDE_CHILD, .when = carve_watch_is_needed, .action = handover_pass_watch},
 	{"terminal", STAGE_TTY, SIDE_CHILD, .rooms = {&room_tty, &room_uts, &room_sysctl},
-	 .action = pass_terminal},
+	 .action = handover_pass_terminal},
 	{"limits", STAGE_LIMITS, SIDE_CHILD,
 	 .rooms = {&room_rlimits, &room_sched, &room_mempolicy, &room_keyring, &room_lsm,
 		   &room_landlock, &room_payload}},
@@ -457,8 +350,8 @@ static const struct stage_row create_rows[] = {
 	{"privileges", STAGE_PRIVILEGES, SIDE_CHILD, .rooms = {&room_caps}},
 	{"executable", STAGE_EXECUTABLE, SIDE_CHILD, .rooms = {&room_payload}},
 	{"descriptors", STAGE_DESCRIPTORS, SIDE_CHILD, .action = close_descriptors},
-	{"created", STAGE_CREATED, SIDE_CHILD, .action = wait_for_start},
-	{"await created", STAGE_CREATED, SIDE_RUNTIME, .action = await_created},
+	{"created", STAGE_CREATED, SIDE_CHILD, .action = handover_wait_for_start},
+	{"await created", STAGE_CREATED, SIDE_RUNTIME, .action = handover_await_created},
 	{"boundary", STAGE_BOUNDARY, SIDE_CHILD, .rooms = {&room_network}},
 	{"start hooks", STAGE_HOOKS_START, SIDE_CHILD, .action = run_start_hooks},
 	{"landlock", STAGE_LANDLOCK, SIDE_CHILD, .when = is_confined, .rooms = {&room_landlock},
@@ -483,15 +376,15 @@ static const struct stage_row rung2_rows[] = {
 	{"join cgroup", STAGE_NAMESPACES, SIDE_CHILD, .awaits = MSG_PROCEED,
 	 .rooms = {&room_cgroup, &room_userns}},
 	{"make terminal", STAGE_MOUNTS, SIDE_CHILD, .rooms = {&room_tty}},
-	{"terminal", STAGE_TTY, SIDE_CHILD, .rooms = {&room_tty}, .action = pass_terminal},
+	{"terminal", STAGE_TTY, SIDE_CHILD, .rooms = {&room_tty}, .action = handover_pass_terminal},
 	{"limits", STAGE_LIMITS, SIDE_CHILD,
 	 .rooms = {&room_rlimits, &room_sched, &room_mempolicy, &room_keyring, &room_lsm,
 		   &room_landlock, &room_payload}},
 	{"privileges", STAGE_PRIVILEGES, SIDE_CHILD, .rooms = {&room_caps}},
 	{"executable", STAGE_EXECUTABLE, SIDE_CHILD, .rooms = {&room_payload}},
 	{"descriptors", STAGE_DESCRIPTORS, SIDE_CHILD, .action = close_descriptors},
-	{"created", STAGE_CREATED, SIDE_CHILD, .action = wait_for_start},
-	{"await created", STAGE_CREATED, SIDE_RUNTIME, .action = await_created},
+	{"created", STAGE_CREATED, SIDE_CHILD, .action = handover_wait_for_start},
+	{"await created", STAGE_CREATED, SIDE_RUNTIME, .action = handover_await_created},
 	{"starting", STAGE_HOOKS_START, SIDE_CHILD, .action = run_start_hooks},
 	{"outer landlock", STAGE_OUTER_LANDLOCK, SIDE_CHILD, .rooms = {&room_landlock}},
 	{"first process", STAGE_FIRST_PROCESS, SIDE_CHILD, .rooms = {&room_payload}},
@@ -518,13 +411,13 @@ static const struct stage_row exec_rows[] = {
 	{"early filter", STAGE_SECCOMP, SIDE_CHILD, .when = room_filters_early, .rooms = {&room_seccomp}},
 	{"privileges", STAGE_PRIVILEGES, SIDE_CHILD, .rooms = {&room_caps}},
 	{"executable", STAGE_EXECUTABLE, SIDE_CHILD, .rooms = {&room_payload}},
-	{"pass terminal", STAGE_TTY, SIDE_CHILD, .action = pass_terminal},
+	{"pass terminal", STAGE_TTY, SIDE_CHILD, .action = handover_pass_terminal},
 	/* With a terminal it replaces 0-2 here: the caller's own are not the payload's to see. */
 	{"descriptors", STAGE_DESCRIPTORS, SIDE_CHILD, .rooms = {&room_tty}, .action = close_descriptors},
 	{"probe without landlock", STAGE_LANDLOCK, SIDE_CHILD, .when = is_probed, .action = probe_unconfined},
 	{"landlock", STAGE_LANDLOCK, SIDE_CHILD, .when = is_confined, .rooms = {&room_landlock}},
-	{"created", STAGE_CREATED, SIDE_CHILD, .action = wait_for_start},
-	{"await created", STAGE_CREATED, SIDE_RUNTIME, .action = await_created},
+	{"created", STAGE_CREATED, SIDE_CHILD, .action = handover_wait_for_start},
+	{"await created", STAGE_CREATED, SIDE_RUNTIME, .action = handover_await_created},
 	/*
 	 * Only now does anything become visible in the container's pid namespace, to processes that
 	 * may have CAP_SYS_PTRACE: they can read its memory, duplicate its descriptors and steer it.

@@ -69,6 +69,8 @@ void foreground_end(struct foreground *fg)
 	cleanup_close_fd(&fg->signal_fd);
 	cleanup_close_fd(&fg->notify_fd);
 	output_pipes_close(&fg->pipes);
+	if (fg->keeper.state) /* a last one that nobody reads would end us */
+		signal(SIGIO, SIG_IGN);
 	sigemptyset(&set);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,14 +91,23 @@ static const struct {
 	 "set it to 0 with sysctl(8), or give the program an AppArmor profile with \"userns,\""},
 };
 
+/* Index of the setting that forbids, or their number. */
+static size_t forbidding_setting(void)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(settings) && setting(settings[i].path) != settings[i].forbids)
+		i++;
+	return i;
+}
+
 static void explain_namespaces(struct host_facts *host)
 {
 	int error = host->namespaces_error;
 	char *out = host->restriction;
+	size_t i = forbidding_setting();
 
-	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
-		if (setting(settings[i].path) != settings[i].forbids)
-			continue;
+	if (i < ARRAY_SIZE(settings)) {
 		snprintf(out, sizeof(host->restriction),
 			 "namespaces cannot be made: %s: %s is %ld; %s", strerrordesc_np(error),
 			 settings[i].name, settings[i].forbids, settings[i].remedy);
@@ -128,11 +138,22 @@ static void explain_proc(struct host_facts *host)
 			: "a security module or filter around us forbids it");
 }
 
-/* Nothing but a setting or a security module could refuse the machine's own root, and the attempt
- * costs as much as a container: there it is create's own that fails. */
-static bool is_plain_root(const struct host_facts *host)
+/* namespaces(7): the machine's own, which has a number of its own (include/linux/proc_ns.h). */
+static bool is_initial_pid_namespace(void)
 {
-	return host->privileged && host->initial_userns && prctl(PR_GET_SECCOMP) == 0;
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == 0xEFFFFFFCU;
+}
+
+/* On the machine itself, and not in a container, nothing but a setting or a security module could
+ * refuse, and the attempt costs as much as a container: there it is create's own that fails. */
+static bool is_plain(const struct host_facts *host)
+{
+	if (!host->initial_userns || prctl(PR_GET_SECCOMP) != 0)
+		return false;
+	return host->privileged ||
+	       (is_initial_pid_namespace() && forbidding_setting() == ARRAY_SIZE(settings));
 }
 
 void host_probe_namespaces(struct host_facts *host, bool thorough)
@@ -141,7 +162,7 @@ void host_probe_namespaces(struct host_facts *host, bool thorough)
 	pid_t pid;
 	int status = 0;
 
-	if (!thorough && is_plain_root(host))
+	if (!thorough && is_plain(host))
 		return;
 	pid = clone_into(flags | (host->privileged ? 0 : CLONE_NEWUSER));
 	if (pid == 0)

@@ -108,6 +108,7 @@ int container_forget(struct container *c, const char *id, struct sbx_error *err)
 {
 	int rc = store_remove_container(&c->store, id, err);
 
-	sweep();
+	if (c->state.confined || !c->state.id[0]) /* one without a state may have been */
+		sweep();
 	return rc;
 }

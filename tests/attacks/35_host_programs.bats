@@ -29,6 +29,7 @@ NAMES='/proc/sys/kernel/core_pattern /proc/sys/kernel/modprobe /proc/sys/kernel/
 	edit_config 'del(.linux.namespaces[] | select(.type == "cgroup")) | .mounts += [{destination: "/sys/fs/cgroup",
 		type: "bind", source: "/sys/fs/cgroup", options: ["rbind", "rw"]}]'
 	tries ok EROFS "attack open $file w"
+	use_profile
 	tries $'mounted\nok' $'ENOENT' 'mkdir /workspace/cg; mount -t cgroup -o pids none /workspace/cg 2>/dev/null && echo mounted
 		attack open /workspace/cg/release_agent w; umount /workspace/cg 2>/dev/null; true'
 }

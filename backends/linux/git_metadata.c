@@ -186,6 +186,9 @@ static int add_name(struct lister *l, const char *path, enum placeholder_kind ab
 	if (l->n == GIT_NAMES_MAX)
 		return sbx_fail_at(l->err, SBX_E_RESOURCE_LIMIT, "/protect",
 				   "protect the repository: more than %d names", GIT_NAMES_MAX);
+	l->v = arena_grow(l->tree->arena, l->v, l->n, sizeof(*l->v));
+	if (!l->v)
+		return fail_no_memory(l);
 	l->v[l->n++] = (struct git_name){path, fd == -ENOENT ? absent : PLACEHOLDER_NONE};
 	return 0;
 }
@@ -210,6 +213,9 @@ static int mark_visited(struct lister *l, const char *what, const char *folder)
 		return sbx_fail_at(l->err, SBX_E_RESOURCE_LIMIT, "/protect",
 				   "protect the repository: it lists more than %d others",
 				   VISITS_MAX / 2);
+	l->visited = arena_grow(l->tree->arena, l->visited, l->visited_n, sizeof(*l->visited));
+	if (!l->visited)
+		return fail_no_memory(l);
 	l->visited[l->visited_n++] = mark;
 	return 1;
 }
@@ -504,11 +510,9 @@ int git_list_names(const struct git_tree *tree, struct git_name **ret, size_t *r
 {
 	struct lister l = {
 		.tree = tree,
-		.v = arena_alloc_array(tree->arena, GIT_NAMES_MAX, sizeof(*l.v)),
-		.visited = arena_alloc_array(tree->arena, VISITS_MAX, sizeof(*l.visited)),
 		.err = err,
 	};
-	int r = l.v && l.visited ? visit_top(&l, tree->workspace) : fail_no_memory(&l);
+	int r = visit_top(&l, tree->workspace);
 
 	if (r == 0 && l.n == 0) {
 		r = is_bare(&l);

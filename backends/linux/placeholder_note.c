@@ -163,14 +163,14 @@ int placeholder_load(struct arena *arena, int journal_fd, struct placeholder_not
 		cleanup_close_fd(&fd);
 		return r;
 	}
-	*ret = arena_alloc_array(arena, NOTES_MAX, sizeof(**ret));
-	if (!*ret)
-		return -ENOMEM;
+	*ret = NULL;
 	while (*ret_n < NOTES_MAX && (entry = readdir(dir))) {
-		int r = is_key(entry->d_name)
-				? load_one(arena, journal_fd, entry->d_name, &(*ret)[*ret_n])
-				: -ENOENT;
+		int r;
 
+		if (!is_key(entry->d_name))
+			continue;
+		*ret = arena_grow(arena, *ret, *ret_n, sizeof(**ret));
+		r = *ret ? load_one(arena, journal_fd, entry->d_name, &(*ret)[*ret_n]) : -ENOMEM;
 		if (r == 0)
 			++*ret_n;
 		else if (r == -ENOMEM)

@@ -23,6 +23,7 @@
 #endif
 
 #define ARENA_ALIGN	16
+#define GROW_FIRST	8
 #define BLOCK_MIN_BYTES ((size_t)8 << 10)
 #define BLOCK_MAX_BYTES ((size_t)256 << 10)
 
@@ -123,6 +124,17 @@ void *arena_alloc_array(struct arena *arena, size_t count, size_t size)
 	if (__builtin_mul_overflow(count, size, &total))
 		return NULL;
 	return arena_alloc(arena, total);
+}
+
+/* The room is 8, 16, 32...: full where n is one of these. */
+void *arena_grow(struct arena *arena, void *v, size_t n, size_t size)
+{
+	void *grown;
+
+	if (n != 0 && (n < GROW_FIRST || (n & (n - 1)) != 0))
+		return v;
+	grown = arena_alloc_array(arena, n ? n * 2 : GROW_FIRST, size);
+	return grown && n ? memcpy(grown, v, n * size) : grown;
 }
 
 char *arena_strndup(struct arena *arena, const char *text, size_t len)

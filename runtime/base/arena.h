@@ -30,6 +30,12 @@ void *arena_alloc(struct arena *arena, size_t size);
 /* count * size zeroed bytes; NULL also where the product overflows. */
 void *arena_alloc_array(struct arena *arena, size_t count, size_t size);
 
+/*
+ * Room for element n of an array that has grown by this function alone, one element at a time: v
+ * itself, or a larger copy of it (NULL for n = 0 at first). NULL as above.
+ */
+void *arena_grow(struct arena *arena, void *v, size_t n, size_t size);
+
 /* A NUL-terminated copy of len bytes. */
 char *arena_strndup(struct arena *arena, const char *text, size_t len);
 char *arena_strdup(struct arena *arena, const char *text);

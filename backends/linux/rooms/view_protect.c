@@ -45,6 +45,13 @@ static int fail_no_memory(struct sbx_error *err)
 	return sbx_fail(err, SBX_E_RESOURCE_LIMIT, ENOMEM, "protect what the profile names");
 }
 
+/* Room for one more. */
+static int reserve_rule(struct arena *arena, struct policy *policy)
+{
+	policy->paths = arena_grow(arena, policy->paths, policy->paths_n, sizeof(*policy->paths));
+	return policy->paths ? 0 : -ENOMEM;
+}
+
 /* ---- names on the host ---- */
 
 /* Where a folder of the container lies on the host; NULL: on a new file system. */
@@ -104,6 +111,10 @@ static int need(struct protect *p, const struct placeholder *wanted, const char 
 	if (p->n == PLACEHOLDERS_MAX)
 		return sbx_fail_at(err, SBX_E_RESOURCE_LIMIT, "/protect",
 				   "keep more than %d names free", PLACEHOLDERS_MAX);
+	p->v = arena_grow(p->b->plan->arena, p->v, p->n, sizeof(*p->v));
+	p->paths = arena_grow(p->b->plan->arena, p->paths, p->n, sizeof(*p->paths));
+	if (!p->v || !p->paths)
+		return fail_no_memory(err);
 	p->v[p->n] = *wanted;
 	p->paths[p->n++] = path;
 	return 0;
@@ -203,8 +214,10 @@ static int protect_name(struct protect *p, const struct git_name *name, size_t i
 	r = resolve(p, name, &path, err);
 	if (r < 0)
 		return r;
-	return policy_protect(p->b->plan->arena, p->policy, path, index) < 0 ? fail_no_memory(err)
-									     : 0;
+	if (reserve_rule(p->b->plan->arena, p->policy) < 0 ||
+	    policy_protect(p->b->plan->arena, p->policy, path, index) < 0)
+		return fail_no_memory(err);
+	return 0;
 }
 
 /* ---- the names ---- */
@@ -254,17 +267,20 @@ static struct policy *copy_policy(const struct plan *plan)
 {
 	const struct policy *old = plan->policy;
 	struct policy *policy = arena_alloc(plan->arena, sizeof(*policy));
-	size_t max = old->paths_n + old->profile->protect.n + GIT_NAMES_MAX;
 
 	if (!policy)
 		return NULL;
 	*policy = *old;
-	policy->paths = arena_alloc_array(plan->arena, max, sizeof(*policy->paths));
+	policy->paths = NULL;
 	policy->paths_n = 0;
-	for (size_t i = 0; policy->paths && i < old->paths_n; i++)
-		if (!old->paths[i].is_protected)
-			policy->paths[policy->paths_n++] = old->paths[i];
-	return policy->paths ? policy : NULL;
+	for (size_t i = 0; i < old->paths_n; i++) {
+		if (old->paths[i].is_protected)
+			continue;
+		if (reserve_rule(plan->arena, policy) < 0)
+			return NULL;
+		policy->paths[policy->paths_n++] = old->paths[i];
+	}
+	return policy;
 }
 
 static void drop_rule(struct policy *policy, const char *path)
@@ -363,7 +379,9 @@ int carve_watch_adopt(struct run *run, struct sbx_error *err)
 
 		at = path + strlen(path) + 1;
 		path = arena_strdup(run->plan->arena, path);
-		r = path ? policy_protect(run->plan->arena, policy, path, index) : -ENOMEM;
+		r = path ? reserve_rule(run->plan->arena, policy) : -ENOMEM;
+		if (r == 0)
+			r = policy_protect(run->plan->arena, policy, path, index);
 	}
 	return r < 0 ? fail_no_memory(err) : use_policy(run, policy, err);
 }
@@ -376,9 +394,7 @@ static int begin(struct protect *p, int *ret_lock, struct sbx_error *err)
 	int r = 0;
 
 	p->policy = copy_policy(p->b->plan);
-	p->v = arena_alloc_array(arena, PLACEHOLDERS_MAX, sizeof(*p->v));
-	p->paths = arena_alloc_array(arena, PLACEHOLDERS_MAX, sizeof(*p->paths));
-	if (!p->policy || !p->v || !p->paths)
+	if (!p->policy)
 		return fail_no_memory(err);
 	if (!owner || owner->journal_fd < 0)
 		return 0;

@@ -93,6 +93,44 @@ static void look_at_status(struct live *l, pid_t pid, const char *status)
 	    status_number(status, "\nNoNewPrivs:\t") != 1 ? "no_new_privs is not set" : NULL);
 }
 
+/* Of every set, the bounding one included. */
+static void look_at_capabilities(struct live *l, pid_t pid, const char *status)
+{
+	static const char *const sets[] = {"\nCapInh:\t", "\nCapPrm:\t", "\nCapEff:\t",
+					   "\nCapBnd:\t", "\nCapAmb:\t"};
+	uint64_t found = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
+		const char *at = strstr(status, sets[i]);
+
+		found |= at ? strtoull(at + strlen(sets[i]), NULL, 16) : UINT64_MAX;
+	}
+	say(l, "capabilities", PROBE_PROCESS, proof_text(l->proof, "process %d", (int)pid),
+	    proof_text(l->proof, "%llx", (unsigned long long)found),
+	    found & ~room_caps_allowed(l->c->plan) ? "it has capabilities beyond the allow-list"
+						   : NULL);
+}
+
+/* proc(5), /proc/PID/limits: soft and hard, in bytes; room_rlimits sets 1 (core(5)). */
+static void look_at_cores(struct live *l, pid_t pid)
+{
+	cleanup_buf struct buf text = BUF_INIT;
+	cleanup_fd int fd = -EBADF;
+	unsigned long soft, hard;
+	const char *at = NULL;
+	char name[32];
+	bool none;
+
+	snprintf(name, sizeof(name), "%d/limits", (int)pid);
+	fd = procfs_open(l->proc_fd, name, O_RDONLY);
+	if (fd >= 0 && fd_read_all(fd, STATUS_BYTES_MAX, &text) == 0 && text.data)
+		at = strstr(text.data, "Max core file size");
+	none = at && sscanf(at, "Max core file size %lu %lu", &soft, &hard) == 2 && soft <= 1 &&
+	       hard <= 1;
+	say(l, "rlimit", PROBE_PROCESS, proof_text(l->proof, "process %d: core dumps", (int)pid),
+	    none ? "off" : "on", none ? NULL : "its limit of core dumps lets one be written");
+}
+
 static bool same_namespace(const struct live *l, const char *a, const char *b)
 {
 	cleanup_fd int one = procfs_open_magic(l->proc_fd, a, O_RDONLY);
@@ -145,6 +183,8 @@ static void look_at(struct live *l, pid_t pid)
 	    proc_state(pid, &letter) < 0 || letter == 'Z')
 		return;
 	look_at_status(l, pid, status.data);
+	look_at_capabilities(l, pid, status.data);
+	look_at_cores(l, pid);
 	good = cgroup_holds(&l->c->state.cgroup, pid);
 	say(l, "cgroup", PROBE_LIMITS, proof_text(l->proof, "process %d: its group", (int)pid),
 	    good ? "the container's" : "another",
@@ -197,6 +237,20 @@ static int look_at_all(struct live *l, const pid_t *pids, int n)
 	return 0;
 }
 
+/* The plan, which the files are compared with, has every limit of the profile. */
+static bool plans_limits(const struct profile_limits *limits, const struct oci_resources *planned)
+{
+	static const struct oci_resources nothing;
+	const struct oci_resources *p = planned ? planned : &nothing;
+
+	return (!limits->pids.set ||
+		(p->pids_limit.set && (uint64_t)p->pids_limit.v == limits->pids.v)) &&
+	       (!limits->memory_bytes.set ||
+		(p->memory && p->memory->limit.set &&
+		 (uint64_t)p->memory->limit.v == limits->memory_bytes.v)) &&
+	       (!limits->cpus_milli.set || (p->cpu && p->cpu->quota.set));
+}
+
 static int look_at_processes(const struct container *c, struct proof *proof, struct sbx_error *err)
 {
 	cleanup_fd int proc_fd = procfs_open_root();
@@ -211,6 +265,9 @@ static int look_at_processes(const struct container *c, struct proof *proof, str
 	if (n < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -n, "list the container's processes");
 	held = cgroup_verify(&c->state.cgroup, c->plan->cgroup.ceiling, &limits);
+	if (held == 0 && !plans_limits(&c->policy->profile->limits, c->plan->cgroup.ceiling))
+		held = sbx_fail(&limits, SBX_E_INTERNAL, 0,
+				"the plan lacks a limit of the profile");
 	say(&l, "cgroup", PROBE_LIMITS, "the files of its limits",
 	    held < 0 ? "others" : "the profile's", held < 0 ? limits.message : NULL);
 	if (look_at_all(&l, pids, n) < 0)

@@ -152,6 +152,9 @@ static inline bool room_has_userns(const struct plan *plan)
 	return (plan->namespaces.new_flags & CLONE_NEWUSER) || plan->namespaces.path[NS_USER];
 }
 
+/* The capabilities that a profile leaves, a bit each. (caps.c) */
+uint64_t room_caps_allowed(const struct plan *plan);
+
 /* Whether the maps name the container's id. (userns.c) */
 bool room_maps_id(const struct oci_id_maps *maps, uint32_t id);
 

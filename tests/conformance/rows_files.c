@@ -342,6 +342,8 @@ static const struct row rows[] = {
 	 "/dev/zero", "/dev/kmsg", ENOENT, ROW_ROOT},
 	{SETTING_CLOSED, "readBoundary", "nodev", "a device node in the workspace", act_open,
 	 WS "/file", WS "/node", EACCES, ROW_ROOT},
+	{SETTING_CLOSED, "readBoundary", "nodev", "a device node in a system folder", act_open,
+	 "/usr/share/file", "/usr/share/node", EACCES, ROW_ROOT},
 	READ_CARVE("a closed folder is empty", act_list, WS "/dir", WS "/closed", ENODATA),
 	READ_CARVE("what is in it is not there", act_stat, WS "/file", WS "/closed/file", ENOENT),
 	READ_CARVE("a closed file does not open", act_read, WS "/file", WS "/closed-file", EACCES),

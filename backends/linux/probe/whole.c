@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -13,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -71,6 +73,35 @@ static int read_closed(struct probe *probe, const struct probe_row *row)
 		if (entry->d_name[0] != '.')
 			return 0;
 	return -ENOENT;
+}
+
+/* A masked file has no byte, a masked folder no name. */
+static int read_masked(struct probe *probe, const struct probe_row *row)
+{
+	struct stat st;
+	cleanup_fd int fd = -EBADF;
+	ssize_t n;
+	char byte;
+
+	if (lstat(row->path, &st) < 0)
+		return PROBE_NOT_TRIED;
+	if (S_ISDIR(st.st_mode))
+		return read_closed(probe, row);
+	fd = open(row->path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, &byte, 1);
+	return n < 0 ? -errno : n == 0 ? -ENODATA : 0;
+}
+
+/* The root under "host read deny" is a file system of the runtime's own. */
+static int see_old_root(struct probe *probe, const struct probe_row *row)
+{
+	struct statfs fs;
+
+	(void)probe;
+	(void)row;
+	if (statfs("/", &fs) < 0)
+		return -errno;
+	return (unsigned long)fs.f_type == TMPFS_MAGIC ? -ENOENT : 0;
 }
 
 static int signal_self(struct probe *probe, const struct probe_row *row)
@@ -200,6 +231,9 @@ void probe_add_files(struct probe *probe)
 	const struct policy *policy = probe->plan->policy;
 	size_t i;
 
+	if (probe->plan->view.kind == VIEW_CLOSURE)
+		add(probe, "view", "see the bundle's root", PROBE_READ, read_root, see_old_root,
+		    NULL, ENOENT, 0);
 	for (i = 0; i < ARRAY_SIZE(places); i++) {
 		const struct path_rule *rule = policy_rule_of(policy, places[i]);
 
@@ -221,12 +255,19 @@ void probe_add_files(struct probe *probe)
 
 void probe_add_process(struct probe *probe)
 {
+	/* some of what every profile masks (rooms/mask.c), the folders first */
+	static const char *const masked[] = {"/sys/firmware", "/proc/keys", "/proc/timer_list",
+					     "/proc/kallsyms", "/proc/kpagecount"};
+
 	if (probe->plan->namespaces.new_flags & CLONE_NEWPID)
 		add(probe, "namespace", "see processes outside", PROBE_PROCESS, signal_self,
 		    see_outside, NULL, ESRCH, 0);
 	if (probe->plan->landlock.used)
 		add(probe, "landlock", "reach into the first process", PROBE_PROCESS | PROBE_READ,
 		    read_root, enter_first, NULL, EACCES, ENOENT);
+	for (size_t i = 0; i < ARRAY_SIZE(masked); i++)
+		add(probe, "mask", "read", PROBE_PROCESS, signal_self, read_masked, masked[i],
+		    i == 0 ? ENOENT : ENODATA, EACCES);
 	add(probe, "no_new_privs", "gain privileges by execve", PROBE_PROCESS, signal_self,
 	    gain_privileges, NULL, EPERM, 0);
 	add(probe, "environment", "pass a variable of a loader", PROBE_ENV, keep_variable,

@@ -151,9 +151,14 @@ static bool is_apart_from_root(const struct plan *plan)
 	       !reaches_root(&ns->gid_maps);
 }
 
+uint64_t room_caps_allowed(const struct plan *plan)
+{
+	return PROFILE_CAPS | (is_apart_from_root(plan) ? USERNS_CAPS : 0);
+}
+
 static void caps_narrow(struct plan *plan, struct report *report)
 {
-	uint64_t allowed = PROFILE_CAPS | (is_apart_from_root(plan) ? USERNS_CAPS : 0), cut = 0;
+	uint64_t allowed = room_caps_allowed(plan), cut = 0;
 	cleanup_buf struct buf cut_names = BUF_INIT;
 	size_t i;
 

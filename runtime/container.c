@@ -121,7 +121,7 @@ static int store_documents(struct container *c, struct sbx_error *err)
 	struct json_writer w;
 	int rc;
 
-	rc = fd_replace_file_at(c->dir_fd, "config.json", c->config.data, c->config.len, 0600);
+	rc = fd_create_file_at(c->dir_fd, "config.json", c->config.data, c->config.len, 0600);
 	buf_release(&c->config);
 	if (rc < 0 || !c->policy->profile)
 		return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "store config.json") : 0;
@@ -129,7 +129,7 @@ static int store_documents(struct container *c, struct sbx_error *err)
 	profile_write(&w, NULL, c->policy->profile);
 	rc = buf_failed(&text)
 		     ? -ENOMEM
-		     : fd_replace_file_at(c->dir_fd, "profile", text.data, text.len, 0600);
+		     : fd_create_file_at(c->dir_fd, "profile", text.data, text.len, 0600);
 	if (rc < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -rc, "store the profile");
 	buf_reset(&text);
@@ -416,11 +416,12 @@ static int check_executed(const struct container_state *state, struct sbx_error 
 int container_start(struct container *c, int sync_fd, struct sbx_error *err)
 {
 	const struct sequence_events events = {store_child, container_hook_state, listener_pass, c};
-	bool is_ours = c->run.pid > 0;
+	bool stores_before = c->run.pid > 0 && !c->state.confined;
 	int rc = name_starter(c, err);
 
-	/* What run made dies with it until it is let go, so that can be stored before. */
-	if (rc == 0 && is_ours) {
+	/* What run made dies with it until it is let go, so that can be stored before; but not
+	 * what is heard of a profile's domain. */
+	if (rc == 0 && stores_before) {
 		c->state.started = true;
 		rc = state_save(c->dir_fd, &c->state, err);
 	}
@@ -432,7 +433,7 @@ int container_start(struct container *c, int sync_fd, struct sbx_error *err)
 		rc = fail_execution(&c->state, err);
 	if (rc == 0)
 		rc = check_executed(&c->state, err);
-	if (rc == 0 && (!is_ours || c->state.landlock_seen))
+	if (rc == 0 && !stores_before)
 		store_started(c);
 	if (rc == 0)
 		sequence_settle(&c->run);

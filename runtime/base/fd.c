@@ -191,21 +191,25 @@ int fd_path(int proc_fd, int fd, char *out, size_t size)
 	return 0;
 }
 
+int fd_create_file_at(int dirfd, const char *name, const void *data, size_t len, mode_t mode)
+{
+	cleanup_fd int fd = openat(dirfd, name,
+				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+
+	return fd < 0 ? -errno : fd_write_all(fd, data, len);
+}
+
 int fd_replace_file_at(int dirfd, const char *name, const void *data, size_t len, mode_t mode)
 {
-	cleanup_fd int fd = -EBADF;
 	char temporary[PATH_MAX];
 	int rc = temporary_name(name, temporary, sizeof(temporary));
 
 	if (rc < 0)
 		return rc;
-	fd = openat(dirfd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-	if (fd < 0)
-		return -errno;
-	rc = fd_write_all(fd, data, len);
+	rc = fd_create_file_at(dirfd, temporary, data, len, mode);
 	if (rc == 0 && renameat(dirfd, temporary, dirfd, name) < 0)
 		rc = -errno;
-	if (rc < 0)
+	if (rc < 0 && rc != -EEXIST)
 		unlinkat(dirfd, temporary, 0);
 	return rc;
 }

@@ -99,6 +99,7 @@ running() {
 }
 
 @test 'a paused container ends too' {
+	deadline 4s 300ms
 	running
 	sbx pause "$ID"
 	status_is paused
@@ -131,6 +132,7 @@ running() {
 }
 
 @test 'one that is stopped is no loss while the other keeps the deadline' {
+	deadline 4s 300ms
 	running
 	read -ra pids <<<"$(monitors)"
 	kill -STOP "${pids[0]}"
@@ -140,6 +142,7 @@ running() {
 }
 
 @test 'without a descriptor, process or byte to spare it holds all the same' {
+	deadline 4s 300ms
 	running
 	for pid in $(monitors); do
 		prlimit --pid "$pid" --nofile=0:0 --nproc=0:0 --fsize=0:0

@@ -127,9 +127,8 @@ static int store_documents(struct container *c, struct sbx_error *err)
 		return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "store config.json") : 0;
 	json_writer_init(&w, &text, 0);
 	profile_write(&w, NULL, c->policy->profile);
-	rc = buf_failed(&text)
-		     ? -ENOMEM
-		     : fd_create_file_at(c->dir_fd, "profile", text.data, text.len, 0600);
+	rc = buf_failed(&text) ? -ENOMEM
+			       : fd_create_file_at(c->dir_fd, "profile", text.data, text.len, 0600);
 	if (rc < 0)
 		return sbx_fail(err, SBX_E_SYSTEM, -rc, "store the profile");
 	buf_reset(&text);

@@ -85,7 +85,7 @@ int journal_enter(struct container *c, struct sbx_error *err)
 	rc = placeholder_key(owner->key);
 	if (rc == 0)
 		rc = fd_create_file_at(c->dir_fd, PLACEHOLDER_KEY_FILE, owner->key,
-					PLACEHOLDER_KEY_CHARS, 0600);
+				       PLACEHOLDER_KEY_CHARS, 0600);
 	c->run.placeholders = owner;
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "store the key of the journal") : 0;
 }

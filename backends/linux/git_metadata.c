@@ -446,12 +446,24 @@ static int visit_common(struct lister *l, const char *folder, const char *top, b
 	return r < 0 ? r : add_hooks(l, &repo);
 }
 
+/* ".../worktrees/NAME": there alone an entry without commondir is a broken one, which git ignores.
+ */
+static bool is_worktree_entry(const char *folder)
+{
+	static const char parent[] = "/worktrees";
+	const char *name = strrchr(folder, '/');
+	size_t len = name ? (size_t)(name - folder) : 0;
+
+	return len >= strlen(parent) && strncmp(name - strlen(parent), parent, strlen(parent)) == 0;
+}
+
 /* A repository folder; top: its working tree, NULL: unknown. */
 static int visit(struct lister *l, const char *folder, const char *top)
 {
 	const char *link = join(l, folder, "commondir"), *marker = join(l, folder, "gitdir"),
 		   *common;
 	struct stat st;
+	bool is_entry;
 	int r, fd;
 
 	if (!link || !marker)
@@ -470,7 +482,8 @@ static int visit(struct lister *l, const char *folder, const char *top)
 		close(fd);
 	if (fd < 0 && fd != -ENOENT)
 		return fd;
-	if (fd >= 0 && !common)
+	is_entry = fd >= 0 && is_worktree_entry(folder);
+	if (is_entry && !common)
 		return 0;
 	r = add_below(l, folder, "commondir", PLACEHOLDER_COMMONDIR);
 	if (r == 0)
@@ -478,7 +491,7 @@ static int visit(struct lister *l, const char *folder, const char *top)
 	if (r == 0)
 		r = add_below(l, folder, "gitdir", PLACEHOLDER_NONE);
 	if (r == 0)
-		r = visit_common(l, common ? common : folder, fd >= 0 ? NULL : top, !common);
+		r = visit_common(l, common ? common : folder, is_entry ? NULL : top, !common);
 	if (r == 0 && top)
 		r = visit_submodules(l, top);
 	return r < 0 ? r : visit_modules(l, join(l, folder, "modules"), 0);

@@ -6,7 +6,9 @@
  */
 #include "backends/linux/placeholder.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <time.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +22,8 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
+
+#define CLOCK_SLACK_S 1 /* between our clock and that of a file system */
 
 #define LOCK_WAIT_MS 10000
 #define LOCK_POLL_MS 5
@@ -119,12 +123,39 @@ static int hand_over(int fd, const struct placeholder *p)
 	return 0;
 }
 
+/* Of all folders that somebody could have put at the name meanwhile none was made since then, by us
+ * and with nothing in it. */
+static bool is_made_now(int fd, const struct timespec *since)
+{
+	cleanup_dir DIR *dir = NULL;
+	struct dirent *entry;
+	struct statx stx;
+	int copy;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_UID | STATX_MODE | STATX_BTIME, &stx) < 0 ||
+	    stx.stx_uid != geteuid() || (stx.stx_mode & 0777) != 0700 ||
+	    ((stx.stx_mask & STATX_BTIME) && stx.stx_btime.tv_sec < since->tv_sec - CLOCK_SLACK_S))
+		return false;
+	copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = copy < 0 ? NULL : fdopendir(copy);
+	if (!dir) {
+		cleanup_close_fd(&copy);
+		return false;
+	}
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			return false;
+	return true;
+}
+
 static int make_object(struct placeholder *p, const char *name)
 {
 	bool is_folder = p->kind == PLACEHOLDER_FOLDER;
+	struct timespec since;
 	cleanup_fd int fd = -EBADF;
 	int r;
 
+	clock_gettime(CLOCK_REALTIME, &since);
 	if (is_folder && mkdirat(p->folder_fd, name, 0700) < 0)
 		return -errno;
 	fd = openat(p->folder_fd, name,
@@ -133,6 +164,8 @@ static int make_object(struct placeholder *p, const char *name)
 		    0600);
 	if (fd < 0)
 		return -errno;
+	if (is_folder && !is_made_now(fd, &since))
+		return -ESTALE;
 	r = p->kind == PLACEHOLDER_COMMONDIR ? fd_write_all(fd, same_folder, strlen(same_folder))
 					     : 0;
 	if (r == 0)

@@ -17,6 +17,7 @@ enum answer {
 	ANSWER_REFUSE,	/* EPERM */
 	ANSWER_MISSING, /* ENOSYS */
 	ANSWER_BITS,	/* EPERM where argument .arg has one of .bits */
+	ANSWER_VALUE,	/* EPERM where argument .arg is .bits */
 	ANSWER_CREATE,	/* EPERM where flags in .arg create and the mode behind has set-id bits */
 	ANSWER_NODE,	/* mode in .arg: set-id bits, block and character devices */
 	ANSWER_IOCTL,	/* typing into a terminal */

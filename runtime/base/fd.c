@@ -193,8 +193,8 @@ int fd_path(int proc_fd, int fd, char *out, size_t size)
 
 int fd_create_file_at(int dirfd, const char *name, const void *data, size_t len, mode_t mode)
 {
-	cleanup_fd int fd = openat(dirfd, name,
-				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	cleanup_fd int fd =
+		openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 
 	return fd < 0 ? -errno : fd_write_all(fd, data, len);
 }

@@ -39,7 +39,8 @@ int fd_mount_id(int fd, uint64_t *ret_id);
  * root of a procfs that shows this process, or AT_FDCWD where /proc does. -ENAMETOOLONG, -errno. */
 int fd_path(int proc_fd, int fd, char *out, size_t size);
 
-/* Make a file that nobody reads before it is whole; -EEXIST where the name is taken. 0 or -errno. */
+/* Make a file that nobody reads before it is whole; -EEXIST where the name is taken. 0 or -errno.
+ */
 int fd_create_file_at(int dirfd, const char *name, const void *data, size_t len, mode_t mode);
 
 /* Replace NAME in dirfd by data atomically: temporary file, write, rename. mode as open(2);

@@ -82,6 +82,14 @@ with_all() {
 	harmless_and_control 'cp -r .git fake; config >fake/config; mv .git away; mv fake .git'
 }
 
+@test 'attack 17: a file that makes the repository look like a broken entry of another one' {
+	make_repository
+	ATTACK='echo x >.git/gitdir'
+	plant
+	[ -e .git/gitdir ]
+	harmless_and_control 'config >.git/config'
+}
+
 @test 'attack 17: where a linked working tree leads' {
 	with_all
 	harmless_and_control 'cp -r .git fake; config >fake/config; echo "gitdir: ../fake" >tree/.git'

@@ -13,6 +13,7 @@ BATS_TEST_TIMEOUT=600
 race_for() { # PROFILE-FILTER
 	local round refused=0
 
+	rm -rf "${WS:?}/sub" "$WS/link" # which is which a race before may have left
 	mkdir -p "$WS/sub/kept" "$BATS_TEST_TMPDIR/host/kept"
 	echo host >"$BATS_TEST_TMPDIR/host/kept/file"
 	echo mine >"$WS/sub/kept/file"

@@ -37,6 +37,7 @@ setup() {
 	}
 	run read_slowly
 	assert_output 9999
+	use_profile '.limits = {outputBytes: "1GiB"}'
 	set_script 'yes; echo $? >/workspace/ended; exit 0'
 	run bash -o pipefail -c '"$0" --root "$1" run --bundle "$2" "$3" 3>&- | head -1' \
 		"$SBX_RUNTIME" "$ROOT" "$BUNDLE" "$ID"

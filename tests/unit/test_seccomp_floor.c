@@ -136,6 +136,10 @@ static const struct probe probes[] = {
 	{"mknodat", {1, 1, S_IFREG | 0600}, ALLOW, true},
 	{"renameat2", {1, 1, 1, 1, 4}, REFUSE, true},
 	{"renameat2", {1, 1, 1, 1, 2}, ALLOW, true},
+	{"fcntl", {3, 1024}, REFUSE, true}, /* F_SETLEASE */
+	{"fcntl", {3, 1024 | UINT64_C(1) << 32}, REFUSE, true},
+	{"fcntl", {3, 1025}, ALLOW, true},
+	{"fcntl", {3, 1030}, ALLOW, true},
 	{"ioctl", {0, 0x5412}, REFUSE, true},
 	{"ioctl", {0, 0x541c}, REFUSE, true},
 	{"ioctl", {0, 0x5413}, ALLOW, true},

@@ -48,6 +48,7 @@
 #define SHARED_ROWS_MAX		 96
 
 /* The newest system call that this release knows: file_setattr, Linux 6.17. */
+#define SET_LEASE     1024 /* F_SETLEASE */
 #define NEWEST_COMMON 469
 #define NEWEST_X32    547
 
@@ -105,6 +106,9 @@ static const struct floor_row rows[] = {
 	{"mknod", 133, 14, NONE, NONE, ANSWER_NODE, 1, 0, 0},
 	{"mknodat", 259, 297, 33, NONE, ANSWER_NODE, 2, 0, 0},
 	{"renameat2", 316, 353, 276, NONE, ANSWER_BITS, 4, WHITEOUT, 0},
+	/* a lease keeps programs of the host from opening the file (fcntl(2), F_SETLEASE) */
+	{"fcntl", 72, 55, 25, NONE, ANSWER_VALUE, 1, SET_LEASE, 0},
+	{"fcntl64", NONE, 221, NONE, NONE, ANSWER_VALUE, 1, SET_LEASE, 0},
 	/* terminals and sockets */
 	{"ioctl", 16, 54, 29, 514, ANSWER_IOCTL, 1, 0, 0},
 	{"socket", 41, 359, 198, NONE, ANSWER_SOCKET, 0, 0, 0},
@@ -253,6 +257,8 @@ static bpf_label row_rule(struct floor *f, const struct floor_row *row)
 			       f->allow);
 	case ANSWER_NODE:
 		return node_rule(f, row->arg);
+	case ANSWER_VALUE:
+		return arg_is(f, row->arg, row->bits, f->refuse, f->allow);
 	case ANSWER_IOCTL:
 		return bpf_load(&f->code, arg_offset(row->arg),
 				either(f, TERMINAL_INSERT, TERMINAL_CONSOLE, f->refuse, f->allow));

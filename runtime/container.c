@@ -39,7 +39,8 @@
 #include "runtime/sockets.h"
 
 #define START_SOCKET_NEW "start.new"
-#define DYING_WAIT_MS	 200 /* from a process's closed descriptors to its end */
+#define DRAIN_MS	 2000 /* for who has a deadline: behind the end of the container */
+#define DYING_WAIT_MS	 200  /* from a process's closed descriptors to its end */
 
 void container_init(struct container *c)
 {
@@ -293,6 +294,8 @@ int container_limit_output(struct container *c, struct foreground *fg, struct sb
 		return sbx_fail_at(err, SBX_E_UNSUPPORTED, "/limits/outputBytes",
 				   "count the output of a container that does not run in the "
 				   "foreground: its standard output is the caller's own");
+	if (profile->limits.deadline_ms.set)
+		fg->drain_ms = DRAIN_MS;
 	return foreground_limit_output(fg, profile->limits.output_bytes.v,
 				       c->plan->process.terminal, c->run.output_fds, err);
 }

@@ -19,6 +19,7 @@
 
 #include "backends/linux/reaper.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/proc.h"
 #include "runtime/foreground.h"
@@ -38,7 +39,7 @@ struct relay {
 
 void foreground_init(struct foreground *fg)
 {
-	*fg = (struct foreground){.signal_fd = -EBADF, .notify_fd = -EBADF};
+	*fg = (struct foreground){.signal_fd = -EBADF, .notify_fd = -EBADF, .drain_ms = -1};
 	output_pipes_init(&fg->pipes);
 }
 
@@ -238,20 +239,58 @@ static void forward_signals(struct foreground *fg, pid_t pid, int pidfd, int mas
 	}
 }
 
-/* What the process wrote last. Who does not read it may end us by a signal. */
-static void drain(struct relay *relay, struct foreground *fg)
+/* One signal of those that came; true where it is to end us. */
+static bool is_told_to_end(const struct foreground *fg)
 {
 	struct signalfd_siginfo info;
 
+	return read(fg->signal_fd, &info, sizeof(info)) == sizeof(info) &&
+	       (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT || info.ssi_signo == SIGHUP);
+}
+
+/* What the process wrote last, but nothing that others write later. Who does not read it may end us
+ * by a signal, and so does the time that is left. */
+static void drain_pipes(struct foreground *fg)
+{
+	int64_t begin = clock_now_ms();
+
+	for (size_t i = 0; i < OUTPUT_PIPES;) {
+		struct pollfd ready[] = {output_pipes_wait(&fg->pipes, i),
+					 {fg->signal_fd, POLLIN, 0}};
+		bool writing = ready[0].events == POLLOUT;
+		int64_t left = fg->drain_ms - (clock_now_ms() - begin);
+
+		if (ready[0].fd < 0 || (!writing && fg->budget.exceeded)) {
+			i++;
+			continue;
+		}
+		if (fg->drain_ms >= 0 && left <= 0)
+			return;
+		if (poll(ready, ARRAY_SIZE(ready),
+			 !writing	    ? 0
+			 : fg->drain_ms < 0 ? -1
+					    : (int)left) < 0 &&
+		    errno != EINTR)
+			return;
+		if (ready[1].revents && is_told_to_end(fg))
+			return;
+		if (ready[0].revents)
+			output_pipes_step(&fg->pipes, i, &fg->budget);
+		else if (!writing)
+			i++;
+	}
+}
+
+/* What the process wrote last. Who does not read it may end us by a signal. */
+static void drain(struct relay *relay, struct foreground *fg)
+{
 	for (;;) {
 		struct pollfd ready[] = {output_wait(relay), {fg->signal_fd, POLLIN, 0}};
 		bool writing = relay->output.len > 0;
 
 		if (poll(ready, ARRAY_SIZE(ready), writing ? -1 : 0) < 0 && errno != EINTR)
 			return;
-		if (ready[1].revents && read(fg->signal_fd, &info, sizeof(info)) == sizeof(info) &&
-		    (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT ||
-		     info.ssi_signo == SIGHUP))
+		if (ready[1].revents && is_told_to_end(fg))
 			return;
 		if (!writing && !(ready[0].revents & POLLIN))
 			return;
@@ -337,7 +376,7 @@ int foreground_wait(struct foreground *fg, pid_t pid, int pidfd, int master_fd,
 	}
 	if (master_fd >= 0)
 		drain(&relay, fg);
-	output_pipes_drain(&fg->pipes, &fg->budget);
+	drain_pipes(fg);
 	relay_end(&relay);
 	rc = proc_wait(pid, &status);
 	return rc < 0 ? sbx_fail(err, SBX_E_SYSTEM, -rc, "wait for the container") : status;

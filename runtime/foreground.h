@@ -18,8 +18,9 @@ struct foreground {
 	struct carve_keeper keeper;
 	enum end_cause cause; /* why the process was killed by us */
 	struct output_pipes pipes;
-	bool sweeps; /* the process is a first one that sweeps (reaper.h) */
-	bool asked;  /* to end */
+	int drain_ms; /* how long a reader may keep us behind the end; -1: as it likes */
+	bool sweeps;  /* the process is a first one that sweeps (reaper.h) */
+	bool asked;   /* to end */
 };
 
 void foreground_init(struct foreground *fg);

@@ -64,21 +64,6 @@ void output_pipes_step(struct output_pipes *pipes, size_t i, struct output_budge
 	flow_charge(flow, budget);
 }
 
-void output_pipes_drain(struct output_pipes *pipes, struct output_budget *budget)
-{
-	for (size_t i = 0; i < OUTPUT_PIPES; i++) {
-		for (;;) {
-			struct pollfd ready = output_pipes_wait(pipes, i);
-			bool writing = ready.events == POLLOUT;
-
-			if (ready.fd < 0 || (!writing && budget->exceeded) ||
-			    poll(&ready, 1, writing ? -1 : 0) <= 0)
-				break;
-			output_pipes_step(pipes, i, budget);
-		}
-	}
-}
-
 void output_pipes_close(struct output_pipes *pipes)
 {
 	for (size_t i = 0; i < OUTPUT_PIPES; i++)

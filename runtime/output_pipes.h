@@ -25,9 +25,6 @@ int output_pipes_open(struct output_pipes *pipes, int theirs[OUTPUT_PIPES], stru
 struct pollfd output_pipes_wait(const struct output_pipes *pipes, size_t i);
 void output_pipes_step(struct output_pipes *pipes, size_t i, struct output_budget *budget);
 
-/* The payload has ended: what it wrote last, but nothing that others write later. */
-void output_pipes_drain(struct output_pipes *pipes, struct output_budget *budget);
-
 void output_pipes_close(struct output_pipes *pipes);
 
 #endif

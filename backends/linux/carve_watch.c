@@ -18,6 +18,7 @@
 
 #include "backends/linux/view_build.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/log.h"
 #include "runtime/base/path.h"
 #include "runtime/base/proc.h"
 
@@ -78,20 +79,34 @@ int carve_watch_open(const struct run *run, int ret_fds[CARVE_WATCH_FDS], struct
 
 /* ---- the monitor's side ---- */
 
-/* The watch is the descriptor's, and ends with it. */
-static void listen_to(int root_fd, const char *folder, struct carve_listeners *listeners)
+static bool is_heard(const struct carve_listeners *listeners, const struct stat *folder)
 {
-	int fd = listeners->n == CARVE_LISTENERS_MAX
-			 ? -ENOSPC
-			 : path_open_no_symlinks(root_fd, folder[1] ? folder + 1 : ".",
-						 O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+	for (size_t i = 0; i < listeners->n; i++)
+		if (listeners->folders[i].st_dev == folder->st_dev &&
+		    listeners->folders[i].st_ino == folder->st_ino)
+			return true;
+	return false;
+}
 
-	if (fd < 0)
+/* The watch is the descriptor's, and ends with it. */
+static void listen_to(int root_fd, const char *path, struct carve_listeners *listeners)
+{
+	cleanup_fd int fd = path_open_no_symlinks(root_fd, path[1] ? path + 1 : ".",
+						  O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+	struct stat folder;
+
+	if (fd < 0 || fstat(fd, &folder) < 0 || is_heard(listeners, &folder))
 		return;
+	if (listeners->n == CARVE_LISTENERS_MAX) {
+		log_warning(
+			"\"%s\" is not watched for names that come and go: more than %d folders",
+			path, CARVE_LISTENERS_MAX);
+		return;
+	}
 	if (fcntl(fd, F_NOTIFY, NAME_EVENTS) < 0)
-		close(fd);
-	else
-		listeners->fds[listeners->n++] = fd;
+		return;
+	listeners->folders[listeners->n] = folder;
+	listeners->fds[listeners->n++] = take_fd(&fd);
 }
 
 /* From the enclosing root down: the folder of each name on the way. */

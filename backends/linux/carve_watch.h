@@ -9,6 +9,8 @@
 #ifndef SBX_LINUX_CARVE_WATCH_H
 #define SBX_LINUX_CARVE_WATCH_H
 
+#include <sys/stat.h>
+
 #include "backends/linux/room.h"
 
 enum carve_watch_fd {
@@ -37,6 +39,7 @@ int carve_watch_open(const struct run *run, int ret_fds[CARVE_WATCH_FDS], struct
 
 struct carve_listeners {
 	int fds[CARVE_LISTENERS_MAX];
+	struct stat folders[CARVE_LISTENERS_MAX];
 	size_t n;
 };
 
@@ -44,7 +47,7 @@ struct carve_listeners {
  * In the monitor: have SIGIO sent when a name comes or goes in one of the folders that the names of
  * carve-outs stand in (fcntl(2), F_NOTIFY). To be called again after a restoration, since the
  * folders may be others. A folder that cannot be read is left out, and so
- * is what is beyond the bound. Start with {0}.
+ * is, with a warning, what is beyond the bound. Start with {0}.
  */
 void carve_watch_listen(const struct plan *plan, const int fds[CARVE_WATCH_FDS],
 			struct carve_listeners *listeners);

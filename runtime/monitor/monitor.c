@@ -31,6 +31,7 @@
 
 #define NAME	       "sbx-monitor"
 #define START_SIGNAL   SIGUSR1
+#define LOOK_MS	       500  /* of the younger, at the elder */
 #define ELDER_SLACK_MS 2000 /* behind the deadline and the grace of the younger */
 
 struct watch {
@@ -91,14 +92,24 @@ static bool take_signals(struct watch *w)
 	return lost;
 }
 
+/* The younger hears of the elder's end, but has to look whether it was stopped. */
+static bool is_elder_stopped(const struct watch *w)
+{
+	char letter;
+
+	return w->elder >= 0 && proc_state(getppid(), &letter) == 0 &&
+	       (letter == 'T' || letter == 't');
+}
+
 static int left_ms(const struct watch *w)
 {
 	int64_t left = w->due_ms - clock_now_ms();
+	int look = w->elder >= 0 ? LOOK_MS : -1;
 
 	if (w->keeper.resting)
 		return CARVE_REST_MS;
-	if (!w->due_ms)
-		return -1;
+	if (!w->due_ms || (look >= 0 && left > look))
+		return look;
 	return left <= 0 ? 0 : left < INT_MAX ? (int)left : INT_MAX;
 }
 
@@ -121,7 +132,7 @@ static enum event wait_for_event(struct watch *w)
 		if (poll(ready, ARRAY_SIZE(ready), left_ms(w)) < 0 && errno != EINTR)
 			return EVENT_ALONE;
 		w->keeper.changed |= ready[3].revents != 0;
-		alone = take_signals(w) || ready[2].revents;
+		alone = take_signals(w) || ready[2].revents || is_elder_stopped(w);
 		/* the end of both comes at the same time */
 		if (has_ended(w))
 			return EVENT_ENDED;
@@ -330,8 +341,11 @@ int monitor_tell_start(const struct container_state *state, struct sbx_error *er
 
 bool monitor_is_well(const struct container_state *state)
 {
+	char letter;
+
 	return !monitor_is_needed(state) ||
-	       proc_is_alive(state->monitor_pid, state->monitor_start_ticks);
+	       (proc_is_alive(state->monitor_pid, state->monitor_start_ticks) &&
+		proc_state(state->monitor_pid, &letter) == 0 && letter != 'T' && letter != 't');
 }
 
 void monitor_await_end(const struct container_state *state)

@@ -81,7 +81,7 @@ closed_again() {
 	wait_until 5 status_is stopped
 	assert_same 'why' detached "$(tr -d ' ' <"$ROOT/$ID/end")"
 	use_profile '.protect = ["guarded"]'
-	for change in 'rm "$WS/guarded"' 'rm "$WS/guarded"; ln -s conf "$WS/guarded"' \
+	for change in 'rm "$WS/guarded"' 'ln -sfn conf "$WS/guarded"' \
 		'echo x >"$WS/.new"; ln "$WS/.new" "$WS/other"; mv "$WS/.new" "$WS/guarded"'; do
 		sbx delete "$ID"
 		rm -rf "$WS/up" "$WS/guarded" "$WS/other"

@@ -45,6 +45,28 @@ setup() {
 	assert_no_leaks
 }
 
+@test 'a reader that does not read keeps run neither from a signal nor from the deadline' {
+	mkfifo "$BATS_TEST_TMPDIR/stuck"
+	exec 4<>"$BATS_TEST_TMPDIR/stuck"
+	head -c 65536 /dev/zero >&4 # full
+	use_profile '.limits = {outputBytes: "1GiB"}'
+	set_script 'head -c 30000 /dev/zero; : >/workspace/up; exit 7'
+	"$SBX_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" "$ID" >&4 3>&- 4>&- &
+	wait_until 5 test -e "$WS/up"
+	sleep 0.5
+	kill -0 $! # control: it waits
+	kill -TERM $!
+	status=0
+	wait $! || status=$?
+	assert_same status 7 "$status"
+	use_profile '.limits = {outputBytes: "1GiB", deadline: "500ms", terminateGrace: "100ms"}'
+	set_script 'head -c 30000 /dev/zero; sleep 100'
+	status=0
+	timeout 20 "$SBX_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" "$ID" 2>/dev/null >&4 3>&- 4>&- || status=$?
+	assert_same status 124 "$status"
+	exec 4>&-
+}
+
 @test 'a terminal and exec are counted too' {
 	set_script 'yes'
 	edit_config '.process.terminal = true'

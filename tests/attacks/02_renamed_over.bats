@@ -86,7 +86,9 @@ closed_again() {
 		sbx delete "$ID"
 		rm -rf "$WS/up" "$WS/guarded" "$WS/other"
 		echo host >"$WS/guarded"
-		spin
+		set_script ': >/workspace/up; sleep 1000' # one that writes may make the file in time
+		sbx_detached run --detach --bundle "$BUNDLE" "$ID"
+		wait_until 5 test -e "$WS/up"
 		status_is running # control
 		eval "$change"
 		wait_until 5 status_is stopped

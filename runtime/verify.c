@@ -350,6 +350,23 @@ static int run_probe(struct container *c, struct probe *probe, struct sbx_error 
 	return rc < 0 ? rc : sequence_start_probe(run, err);
 }
 
+/* What create claimed and cannot hold any more needs no probe. */
+static void look_at_monitor(const struct container *c, uint32_t claimed, struct proof *proof)
+{
+	uint32_t lost = claimed & ~verify_holding(c);
+
+	if (monitor_is_needed(&c->state))
+		proof_add(proof,
+			  &(struct evidence){.mechanism = "monitor",
+					     .probe = "its process",
+					     .control = "read",
+					     .outcome = lost ? "gone or stopped" : "alive",
+					     .reason = lost ? "nobody keeps what it kept" : NULL,
+					     .carries = lost ? lost
+							     : claimed & monitored_bits(&c->state),
+					     .proved = !lost});
+}
+
 int verify_container(struct container *c, uint32_t claimed, struct proof *proof,
 		     struct sbx_error *err)
 {
@@ -363,6 +380,7 @@ int verify_container(struct container *c, uint32_t claimed, struct proof *proof,
 		rc = look_at_processes(c, proof, err);
 	if (rc < 0)
 		return rc;
+	look_at_monitor(c, claimed, proof);
 	if (run_probe(c, probe, &why) == 0)
 		probe_judge(probe, proof);
 	else

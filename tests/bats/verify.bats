@@ -118,10 +118,14 @@ join_group() {
 	: >"$WS/guarded"
 	use_profile '.protect = ["guarded"]'
 	start_sleeper
+	verify_says '.verify.guarantees.writeBoundary.proved' # control
 	before=$(sbx report "$ID" | jq .now.guaranteeBits)
 	kill -KILL "$(jq .monitorPid "$ROOT/$ID/state")"
 	wait_until 5 eval '[ "$("$SBX_RUNTIME" --root "$ROOT" report "$ID" | jq .now.guaranteeBits)" != "$before" ]'
 	after=$(sbx report "$ID" | jq .now.guaranteeBits)
 	assert_same 'writeBoundary is gone' $((before & ~6)) "$after"
+	verify_says '.verify.guarantees.writeBoundary | (.proved | not) and any(.evidence[];
+		.mechanism == "monitor" and .outcome == "gone or stopped")'
+	assert_status 1
 	assert_same 'what create reported' "$before" "$(sbx report "$ID" | jq .guaranteeBits)"
 }

@@ -364,14 +364,31 @@ struct removal {
 	int failure;				/* first refusal of this pass, -errno */
 };
 
+/* An own folder whose owner shut himself out of it is opened again; a capability needs no mode. */
+static void make_accessible(int parent_fd, const char *name)
+{
+	cleanup_fd int fd = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char path[32];
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || (st.st_mode & S_IRWXU) == S_IRWXU ||
+	    st.st_uid != geteuid())
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	(void)!chmod(path, S_IRWXU);
+}
+
 static int open_directory(int parent_fd, const char *name, DIR **ret)
 {
 	struct open_how how = {
 		.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
 		.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS,
 	};
-	int fd = sys_openat2(parent_fd, name, &how);
+	int fd;
 
+	if (geteuid() != 0)
+		make_accessible(parent_fd, name);
+	fd = sys_openat2(parent_fd, name, &how);
 	/* Without openat2 the rmdir(2) before has refused a mount point. */
 	if (fd == -ENOSYS || fd == -EPERM || fd == -EAGAIN) {
 		fd = openat(parent_fd, name, (int)how.flags);

@@ -73,7 +73,8 @@ void fd_batch_close(struct fd_batch *batch);
 int fd_fill_stdio(void);
 
 /* Remove the directory NAME below dirfd with everything in it, iteratively and by descriptor,
- * never following a link and never crossing a mount point. -ENOENT when absent. */
+ * never following a link and never crossing a mount point. A folder of an ordinary caller's own in
+ * it is made accessible for that, whatever its mode. -ENOENT when absent. */
 int fd_remove_tree_at(int dirfd, const char *name);
 
 #endif

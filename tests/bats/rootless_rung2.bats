@@ -66,3 +66,10 @@ DROP='exec setpriv --inh-caps=-all --ambient-caps=-all "$@"'
 	on_host run --root "$(dirname "$SBX_RUNTIME")" -- cat "$WS/inner.json" # control
 	assert_status 0
 }
+
+@test 'rootless: a scratch folder that is shut goes all the same, and the status stays' {
+	HOST_WORDS=("$SBX_TEST_BIN/attack" without namespaces)
+	direct_on_host sh -c 'mkdir -p $TMPDIR/l/m; echo x >$TMPDIR/l/f; chmod 500 $TMPDIR/l/m; chmod 0 $TMPDIR/l; exit 4'
+	assert_status 4
+	assert_no_leaks
+}
